@@ -1,0 +1,7 @@
+# Warnings are errors in our own code; third-party headers are included as system headers and stay silent.
+function(carillon_warnings target)
+  target_compile_options(${target} PRIVATE
+    -Wall -Wextra -Wpedantic -Werror
+    -Wconversion -Wsign-conversion -Wshadow -Wold-style-cast -Wnon-virtual-dtor -Woverloaded-virtual
+    -Wcast-align -Wformat=2 -Wimplicit-fallthrough -Wnull-dereference -Wundef)
+endfunction()

@@ -1,0 +1,11 @@
+// The only reader of the system's clocks. Everything above `base` is given the time.
+#pragma once
+
+#include <chrono>
+
+namespace carillon {
+
+// The wall clock of this machine, in UTC.
+std::chrono::sys_time<std::chrono::microseconds> system_now();
+
+}  // namespace carillon

@@ -1,0 +1,51 @@
+#include "base/error.h"
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+
+namespace carillon {
+
+namespace {
+constexpr std::size_t kQuotedBytesMax = 80;
+}
+
+std::string_view to_string(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::invalid_request: return "invalid_request";
+    case ErrorCode::invalid_configuration: return "invalid_configuration";
+    case ErrorCode::not_found: return "not_found";
+    case ErrorCode::unavailable: return "unavailable";
+  }
+  UNREACHABLE();
+}
+
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (std::size_t i = 0; i < text.size() && i < kQuotedBytesMax; ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (byte < 0x20 || byte >= 0x7f) {
+      out += fmt::format("\\x{:02x}", byte);
+    } else {
+      if (byte == '"' || byte == '\\') out += '\\';
+      out += text[i];
+    }
+  }
+  if (text.size() > kQuotedBytesMax) out += "…";
+  return out + '"';
+}
+
+std::unexpected<Error> invalid_request(std::string message) {
+  return std::unexpected(Error{.code = ErrorCode::invalid_request, .message = std::move(message), .column = {}});
+}
+
+std::unexpected<Error> invalid_configuration(std::string message) {
+  return std::unexpected(Error{.code = ErrorCode::invalid_configuration, .message = std::move(message), .column = {}});
+}
+
+Error with_context(std::string_view context, Error error) {
+  error.message = fmt::format("{}: {}", context, error.message);
+  return error;
+}
+
+}  // namespace carillon

@@ -1,0 +1,113 @@
+#include "core/absolute_rule.h"
+
+#include <algorithm>
+
+namespace carillon {
+
+using std::chrono::seconds;
+
+namespace {
+
+std::int64_t floor_divide(std::int64_t value, std::int64_t divisor) {
+  const std::int64_t quotient = value / divisor;
+  return value % divisor < 0 ? quotient - 1 : quotient;
+}
+
+}  // namespace
+
+UnixSeconds AbsoluteRule::period_begin(UnixSeconds t) const {
+  return anchor + unit * floor_divide((t - anchor).count(), unit.count());
+}
+
+// The first instant from `from` on, in a period that counts, at which the local clock matches.
+//
+// Two sets are followed at once, each skipping ahead to where the other one stands: what the clock allows, and what the
+// interval allows.
+std::optional<UnixSeconds> AbsoluteRule::next_match(UnixSeconds from, const Zone& zone, StepBudget& budget) const {
+  Stretch stretch = zone.stretch_at(from);
+  const UnixSeconds horizon = from + kHorizon;
+  while (from <= horizon && budget.take()) {
+    if (from >= stretch.end) stretch = zone.stretch_at(from);
+    const auto local = clock.next(stretch.to_local(from) - seconds(1));
+    if (!local) return std::nullopt;
+    const UnixSeconds candidate = stretch.to_utc(*local);
+    if (candidate >= stretch.end) {
+      from = std::max(stretch.end, candidate - kOffsetSlack);
+      continue;
+    }
+    const std::int64_t period = floor_divide((candidate - anchor).count(), unit.count());
+    const std::int64_t past = period - interval * floor_divide(period, interval);
+    if (past == 0) return candidate;
+    from = anchor + unit * (period - past + interval);
+  }
+  return std::nullopt;
+}
+
+std::vector<UnixSeconds> AbsoluteRule::members(UnixSeconds period, const Zone& zone, StepBudget& budget) const {
+  std::vector<UnixSeconds> found;
+  for (UnixSeconds from = period; from < period + unit;) {
+    const auto match = next_match(from, zone, budget);
+    if (!match || *match >= period + unit) break;
+    found.push_back(*match);
+    from = *match + seconds(1);
+  }
+  std::vector<UnixSeconds> picked;
+  const auto total = static_cast<std::int64_t>(found.size());
+  for (const int position : set_positions) {
+    const std::int64_t index = position > 0 ? position - 1 : total + position;
+    if (index >= 0 && index < total) picked.push_back(found[static_cast<std::size_t>(index)]);
+  }
+  std::ranges::sort(picked);
+  return picked;
+}
+
+std::optional<UnixSeconds> AbsoluteRule::next_by_position(UnixSeconds from, const Zone& zone,
+                                                          StepBudget& budget) const {
+  // A period holds at most as many instants as an hour has matching minutes × seconds.
+  const std::int64_t hours = std::popcount(clock.times.masks().hours);
+  const std::int64_t largest = std::min<std::int64_t>(unit.count(), clock.times.size() / hours);
+  if (std::ranges::all_of(set_positions, [&](int p) { return std::abs(p) > largest; })) return std::nullopt;
+
+  UnixSeconds search = period_begin(from);
+  while (const auto match = next_match(search, zone, budget)) {
+    const UnixSeconds period = period_begin(*match);
+    const std::vector<UnixSeconds> picked = members(period, zone, budget);
+    const auto found = std::ranges::lower_bound(picked, from);
+    if (found != picked.end()) return *found;
+    search = period + unit;
+  }
+  return std::nullopt;
+}
+
+std::optional<UnixSeconds> AbsoluteRule::next(UnixSeconds after, const Zone& zone, StepBudget& budget) const {
+  const UnixSeconds from = std::max(after + seconds(1), start);
+  return set_positions.empty() ? next_match(from, zone, budget) : next_by_position(from, zone, budget);
+}
+
+std::optional<std::uint64_t> AbsoluteRule::count(UnixSeconds from, UnixSeconds to, const Zone& zone,
+                                                 StepBudget& budget) const {
+  from = std::max(from, start);
+  if (from >= to) return 0;
+  if (set_positions.empty() && interval == 1) {
+    std::uint64_t total = 0;
+    while (from < to) {
+      const Stretch stretch = zone.stretch_at(from);
+      const UnixSeconds end = std::min(stretch.end, to);
+      total += clock.count(stretch.to_local(from), stretch.to_local(end));
+      from = end;
+    }
+    return total;
+  }
+  if (set_positions.empty() && unit == seconds(1) && clock.allowed_days.restricts_nothing() &&
+      clock.times.is_whole_day()) {
+    const auto before = [&](UnixSeconds t) { return floor_divide((t - anchor).count() + interval - 1, interval); };
+    return static_cast<std::uint64_t>(before(to) - before(from));
+  }
+  std::uint64_t total = 0;
+  for (auto found = next(from - seconds(1), zone, budget); found && *found < to; found = next(*found, zone, budget)) {
+    ++total;
+  }
+  return budget.steps > 0 ? std::optional(total) : std::nullopt;
+}
+
+}  // namespace carillon

@@ -1,0 +1,16 @@
+#include "core/jitter.h"
+
+#include <string>
+
+#include "base/hash.h"
+
+namespace carillon {
+
+Duration jitter_of(const OccurrenceKey& key, Duration jitter) {
+  if (jitter <= Duration(0)) return Duration(0);
+  const std::uint64_t hash = stable_hash(
+      {"jitter", key.tenant, key.schedule, key.subject, std::to_string(key.slot.time_since_epoch().count())});
+  return Duration(static_cast<std::int64_t>(scale_hash(hash, static_cast<std::uint64_t>(jitter.count()))));
+}
+
+}  // namespace carillon

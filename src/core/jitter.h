@@ -1,0 +1,21 @@
+// Spreading jobs that fall due together: a delay from a hash, so that it is the same after a restart.
+#pragma once
+
+#include <string_view>
+
+#include "core/duration.h"
+#include "core/instant.h"
+
+namespace carillon {
+
+struct OccurrenceKey {
+  std::string_view tenant;
+  std::string_view schedule;
+  std::string_view subject;
+  Instant slot;
+};
+
+// From nothing to `jitter`, both inclusive. It moves when the job runs, never the occurrence.
+Duration jitter_of(const OccurrenceKey& key, Duration jitter);
+
+}  // namespace carillon

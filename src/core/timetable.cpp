@@ -1,0 +1,187 @@
+#include "core/timetable.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "core/cron.h"
+#include "core/rrule.h"
+
+namespace carillon {
+
+namespace {
+
+constexpr LocalSeconds kCalendarBegin{LocalDays(std::chrono::year(kYearMin) / 1 / 1)};
+
+RecurrenceRule at_time(Frequency frequency, TimeOfDay at) {
+  RecurrenceRule rule;
+  rule.frequency = frequency;
+  rule.by_hour = {at.seconds / 3600};
+  rule.by_minute = {at.seconds / 60 % 60};
+  rule.by_second = {at.seconds % 60};
+  return rule;
+}
+
+// The parts of a rule, and the start that it brings along, if any.
+struct Rule {
+  RecurrenceRule parts;
+  LocalSeconds start;
+  std::string name;
+};
+
+Result<Rule> wall_clock_rule(const Trigger& trigger, const Timetable::Options& options) {
+  if (const auto* daily = std::get_if<DailyTrigger>(&trigger)) {
+    return Rule{at_time(Frequency::daily, daily->at), kCalendarBegin, "daily"};
+  }
+  if (const auto* weekly = std::get_if<WeeklyTrigger>(&trigger)) {
+    RecurrenceRule rule = at_time(Frequency::weekly, weekly->at);
+    for (const Weekday day : weekly->on) rule.by_day.push_back({.day = day, .nth = 0});
+    return Rule{std::move(rule), kCalendarBegin, "weekly"};
+  }
+  if (const auto* cron = std::get_if<CronTrigger>(&trigger)) {
+    TRY_ASSIGN(RecurrenceRule rule, parse_cron(cron->cron));
+    return Rule{std::move(rule), kCalendarBegin, fmt::format("cron {}", quoted(cron->cron))};
+  }
+  const auto& rrule = std::get<RruleTrigger>(trigger);
+  TRY_ASSIGN(RecurrenceRule rule, parse_rrule(rrule.rrule));
+  return Rule{std::move(rule), rrule.start.value_or(options.zone.to_local(options.created_at)),
+              fmt::format("rrule {}", quoted(rrule.rrule))};
+}
+
+}  // namespace
+
+Result<Timetable::Source> Timetable::make_source(const Trigger& trigger, const Options& options) {
+  if (const auto* once = std::get_if<OnceTrigger>(&trigger)) return Once{.at = once->at};
+  if (const auto* every = std::get_if<EveryTrigger>(&trigger)) {
+    if (every->every < kEveryMin) {
+      return invalid_configuration(fmt::format("every {}: must be at least {}", format_duration(every->every),
+                                               format_duration(kEveryMin)));
+    }
+    return Every{.anchor = every->anchor.value_or(options.created_at),
+                 .every = every->every,
+                 .first = every->anchor ? 0 : 1};
+  }
+  if (const auto* after = std::get_if<AfterTrigger>(&trigger)) {
+    return invalid_configuration(
+        fmt::format("after {}: follows another schedule and has no times of its own", quoted(after->schedule)));
+  }
+  TRY_ASSIGN(Rule rule, wall_clock_rule(trigger, options));
+  auto recurrence = Recurrence::make(rule.parts, {.start = rule.start, .zone = options.zone, .dst = options.dst});
+  if (!recurrence) return std::unexpected(with_context(rule.name, std::move(recurrence).error()));
+  return *std::move(recurrence);
+}
+
+Result<Timetable> Timetable::make(const Trigger& trigger, Options options) {
+  if (options.starts_at && options.ends_at && *options.ends_at < *options.starts_at) {
+    return invalid_configuration(fmt::format("ends_at {} lies before starts_at {}", format_instant(*options.ends_at),
+                                             format_instant(*options.starts_at)));
+  }
+  TRY_ASSIGN(Source source, make_source(trigger, options));
+  Timetable timetable(std::move(source), std::move(options));
+  if (!timetable.next(kInstantMin)) {
+    return invalid_configuration("never fires: starts_at, ends_at and exclude_dates leave no time");
+  }
+  return timetable;
+}
+
+Occurrence Timetable::plain(Instant at) const {
+  return {.at = at, .local = options_.zone.to_local(at), .note = DstNote::none};
+}
+
+std::optional<Occurrence> Timetable::next_of_source(Instant after) const {
+  if (const auto* once = std::get_if<Once>(&source_)) {
+    return once->at > after ? std::optional(plain(once->at)) : std::nullopt;
+  }
+  if (const auto* every = std::get_if<Every>(&source_)) {
+    std::int64_t k = every->first;
+    if (after >= every->anchor) k = std::max(k, (after - every->anchor) / every->every + 1);
+    std::int64_t ahead = 0;
+    if (__builtin_mul_overflow(k, every->every.count(), &ahead)) return std::nullopt;
+    if (kInstantMax - every->anchor < Duration(ahead)) return std::nullopt;
+    return plain(every->anchor + Duration(ahead));
+  }
+  return std::get<Recurrence>(source_).next(after);
+}
+
+std::optional<std::uint64_t> Timetable::count_of_source(Instant after, Instant upto) const {
+  if (after >= upto) return 0;
+  if (const auto* once = std::get_if<Once>(&source_)) return once->at > after && once->at <= upto ? 1 : 0;
+  if (const auto* every = std::get_if<Every>(&source_)) {
+    const auto until = [&](Instant t) {
+      return t < every->anchor ? 0 : std::max<std::int64_t>(0, (t - every->anchor) / every->every + 1 - every->first);
+    };
+    return static_cast<std::uint64_t>(until(upto) - until(after));
+  }
+  return std::get<Recurrence>(source_).count(after, upto);
+}
+
+bool Timetable::is_excluded(const Occurrence& occurrence) const {
+  return !options_.exclude_dates.empty() &&
+         options_.exclude_dates.contains(std::chrono::floor<std::chrono::days>(occurrence.local));
+}
+
+Instant Timetable::end_of_day(LocalDays day) const {
+  return Instant(options_.zone.resolve(day + std::chrono::days(1)).first) - Duration(1);
+}
+
+std::optional<Occurrence> Timetable::next(Instant after) const {
+  if (options_.starts_at) after = std::max(after, *options_.starts_at - Duration(1));
+  // Each round leaves an excluded date behind, so there are at most that many and one.
+  for (std::size_t i = 0; i <= 2 * options_.exclude_dates.size(); ++i) {
+    const auto found = next_of_source(after);
+    if (!found || (options_.ends_at && found->at > *options_.ends_at)) return std::nullopt;
+    if (!is_excluded(*found)) return found;
+    after = std::max(found->at, end_of_day(std::chrono::floor<std::chrono::days>(found->local)));
+  }
+  return std::nullopt;
+}
+
+std::optional<Occurrence> Timetable::newest(Instant after, Instant upto) const {
+  auto found = next(after);
+  if (!found || found->at > upto) return std::nullopt;
+  // found->at <= the newest one < bound, and no occurrence lies in [bound, upto].
+  Instant bound = upto + Duration(1);
+  while (true) {
+    const auto following = next(found->at);
+    if (!following || following->at >= bound) return found;
+    const Instant middle = found->at + (bound - found->at) / 2;
+    const auto beyond = next(middle);
+    if (beyond && beyond->at <= upto) {
+      found = beyond;
+    } else {
+      bound = middle + Duration(1);
+      found = following;
+    }
+  }
+}
+
+std::optional<std::uint64_t> Timetable::count(Instant after, Instant upto) const {
+  if (options_.starts_at) after = std::max(after, *options_.starts_at - Duration(1));
+  if (options_.ends_at) upto = std::min(upto, *options_.ends_at);
+  auto total = count_of_source(after, upto);
+  if (!total) return std::nullopt;
+  // What falls on excluded dates is counted one by one: an occurrence's date is what the rule asked for.
+  for (const LocalDays day : options_.exclude_dates) {
+    const Instant begin = Instant(options_.zone.resolve(day - std::chrono::days(1)).first);
+    Instant t = std::max(after, begin);
+    for (auto found = next_of_source(t); found && found->at <= upto; found = next_of_source(found->at)) {
+      const auto date = std::chrono::floor<std::chrono::days>(found->local);
+      if (date > day + std::chrono::days(1)) break;
+      if (date == day) --*total;
+    }
+  }
+  return total;
+}
+
+std::vector<Occurrence> Timetable::skipped(Instant after, Instant upto, std::size_t most) const {
+  const auto* recurrence = std::get_if<Recurrence>(&source_);
+  if (recurrence == nullptr) return {};
+  if (options_.starts_at) after = std::max(after, *options_.starts_at - Duration(1));
+  if (options_.ends_at) upto = std::min(upto, *options_.ends_at);
+  std::vector<Occurrence> lost = recurrence->skipped(after, upto, most);
+  std::erase_if(lost, [&](const Occurrence& occurrence) { return is_excluded(occurrence); });
+  return lost;
+}
+
+}  // namespace carillon

@@ -1,0 +1,54 @@
+#include <fmt/format.h>
+
+#include "base/text_cursor.h"
+#include "core/trigger.h"
+
+namespace carillon {
+
+namespace {
+
+constexpr std::string_view kForms =
+    "cron:0 8 * * *, rrule:FREQ=DAILY, every:2h, daily:08:00, weekly:mon,fri@08:00, once:2026-03-29T01:00:00Z";
+
+Result<Trigger> weekly(std::string_view text) {
+  TextCursor cursor("weekly trigger", text);
+  WeeklyTrigger trigger;
+  do {
+    TRY_ASSIGN(const Weekday day, parse_weekday(cursor));
+    trigger.on.push_back(day);
+  } while (cursor.eat(','));
+  if (!cursor.eat('@')) return cursor.expected("@ and a time, as in mon,fri@08:00");
+  TRY_ASSIGN(trigger.at, read_time_of_day(cursor));
+  if (!cursor.at_end()) return cursor.expected("the end after the time");
+  return trigger;
+}
+
+}  // namespace
+
+Result<Trigger> parse_trigger_text(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  const std::string_view kind = text.substr(0, colon);
+  const std::string_view rest = colon == std::string_view::npos ? std::string_view() : text.substr(colon + 1);
+  if (colon == std::string_view::npos) {
+    return TextCursor("trigger", text).fail(fmt::format("expected a kind and a colon, like {}", kForms));
+  }
+  if (kind == "cron") return CronTrigger{.cron = std::string(rest)};
+  if (kind == "rrule") return RruleTrigger{.rrule = std::string(rest), .start = {}};
+  if (kind == "weekly") return weekly(rest);
+  if (kind == "after") return AfterTrigger{.schedule = std::string(rest)};
+  if (kind == "daily") {
+    TRY_ASSIGN(const TimeOfDay at, parse_time_of_day(rest));
+    return DailyTrigger{.at = at};
+  }
+  if (kind == "every") {
+    TRY_ASSIGN(const Duration every, parse_duration(rest));
+    return EveryTrigger{.every = every, .anchor = {}};
+  }
+  if (kind == "once") {
+    TRY_ASSIGN(const Instant at, parse_instant(rest));
+    return OnceTrigger{.at = at};
+  }
+  return TextCursor("trigger", text).fail(fmt::format("unknown kind {}; allowed are {}", quoted(kind), kForms));
+}
+
+}  // namespace carillon
