@@ -60,6 +60,7 @@ Result<Instant> parse_instant(std::string_view text) {
   if (text.empty()) return cursor.fail("is empty; write 2026-03-29T01:00:00Z or Unix milliseconds");
   if (all_digits(text.starts_with('-') ? text.substr(1) : text)) return read_unix_milliseconds(cursor);
 
+  if (!cursor.at_digit()) return cursor.expected("a time like 2026-03-29T01:00:00Z, or Unix milliseconds");
   TRY_ASSIGN(const LocalDays day, read_date(cursor));
   if (!cursor.eat('T') && !cursor.eat('t') && !cursor.eat(' ')) return cursor.expected("T and a time");
   const std::size_t time_begin = cursor.position();

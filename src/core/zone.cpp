@@ -36,8 +36,10 @@ constexpr UnixSeconds kCycleEnd = kCycleBegin + kCycle;
 constexpr seconds kLocalSlack = days(3);
 
 // Lines "Z <name> …" and "L <target> <name>" of the compiled database.
-std::set<std::string, std::less<>> read_zone_names() {
-  std::set<std::string, std::less<>> names;
+using Names = std::set<std::string, std::less<>>;
+
+Names read_zone_names() {
+  Names names;
   std::ifstream file(kZoneList);
   for (std::string line; std::getline(file, line);) {
     if (!line.starts_with("Z ") && !line.starts_with("L ")) continue;
@@ -47,19 +49,24 @@ std::set<std::string, std::less<>> read_zone_names() {
   return names;
 }
 
+const Names& zone_names() {
+  static const Names names = read_zone_names();
+  return names;
+}
+
 bool equal_ignoring_case(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
 // A name that the user may have meant: the same but for case, or the same city.
-std::string suggestion(const std::set<std::string, std::less<>>& names, std::string_view name) {
+std::string suggestion(const Names& names, std::string_view name) {
   const std::string_view city = name.substr(name.rfind('/') == std::string_view::npos ? 0 : name.rfind('/') + 1);
   for (const std::string& known : names) {
-    if (equal_ignoring_case(known, name)) return fmt::format("; did you mean {}?", known);
+    if (equal_ignoring_case(known, name)) return fmt::format(" (did you mean {}?)", known);
   }
   for (const std::string& known : names) {
     if (city.size() > 2 && equal_ignoring_case(known.substr(known.rfind('/') + 1), city)) {
-      return fmt::format("; did you mean {}?", known);
+      return fmt::format(" (did you mean {}?)", known);
     }
   }
   return {};
@@ -103,7 +110,7 @@ struct Zone::Data {
 };
 
 Result<Zone> Zone::load(std::string_view name) {
-  static const std::set<std::string, std::less<>> names = read_zone_names();
+  const Names& names = zone_names();
   if (names.empty()) {
     return std::unexpected(Error{.code = ErrorCode::unavailable,
                                  .message = fmt::format("cannot read time zones from {}: install tzdata", kZoneList),
@@ -133,6 +140,8 @@ Result<Zone> Zone::load(std::string_view name) {
   }
   return Zone(entry);
 }
+
+std::vector<std::string> Zone::names() { return {zone_names().begin(), zone_names().end()}; }
 
 const Zone& Zone::utc() {
   static const Zone zone = [] {

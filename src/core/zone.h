@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "core/instant.h"
@@ -39,6 +40,8 @@ class Zone {
   // By its name in the IANA database ("Europe/London", "UTC"), spelled as there. No paths, no POSIX strings.
   static Result<Zone> load(std::string_view name);
   static const Zone& utc();
+  // All names that `load` knows, in order.
+  static std::vector<std::string> names();
 
   const std::string& name() const;
 

@@ -124,8 +124,8 @@ std::string output_of(const std::string& command) {
 // The name goes through a shell and to a tool that takes a zone it does not know for UTC.
 void require_zone_of_database(const std::string& zone) {
   constexpr std::string_view kAllowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+-/";
-  const bool is_safe = !zone.empty() && zone.find_first_not_of(kAllowed) == std::string::npos &&
-                       zone.front() != '-' && zone.front() != '/';
+  const bool is_safe = !zone.empty() && zone.find_first_not_of(kAllowed) == std::string::npos && zone.front() != '-' &&
+                       zone.front() != '/';
   if (!is_safe || !std::filesystem::is_regular_file("/usr/share/zoneinfo/" + zone)) fail("no zone " + zone);
 }
 
@@ -354,6 +354,12 @@ std::vector<std::int64_t> Walk::fire_times(const Rule& rule, Policy policy) cons
   fired.erase(std::unique(fired.begin(), fired.end()), fired.end());
   std::erase_if(fired, [&](std::int64_t at) { return at < from_ || at >= to_ || (rule.until && at > *rule.until); });
   return fired;
+}
+
+std::int64_t Walk::local_at(std::int64_t utc) const {
+  const std::int64_t index = floor_divide(utc - walk_from_, kMinute);
+  if (index < 0 || index >= static_cast<std::int64_t>(local_of_utc_.size())) fail("an instant outside of the walk");
+  return local_of_utc_[static_cast<std::size_t>(index)];
 }
 
 const LocalMinute& Walk::at_local(std::int64_t local) const {

@@ -111,7 +111,7 @@ Rule daily(TimeOfDay at);
 Rule weekly(std::bitset<7> weekdays, TimeOfDay at);
 Rule monthly(int month_day, TimeOfDay at);
 Rule every_other_week(int weekday, Date anchor_monday, TimeOfDay at);
-Rule at_fields(std::bitset<24> hours, std::bitset<60> minutes);     // wall: a list of hours was named
+Rule at_fields(std::bitset<24> hours, std::bitset<60> minutes);    // wall: a list of hours was named
 Rule every_match(std::bitset<24> hours, std::bitset<60> minutes);  // the hour was left open
 Rule every_n_hours(int hours_apart, std::int64_t anchor);
 
@@ -130,8 +130,8 @@ struct LocalMinute {
   int passes = 0;  // how often the clock on the wall showed it: 0, 1 or 2
   std::int64_t first_pass = 0;
   std::int64_t second_pass = 0;
-  std::int64_t jumped_by = 0;          // the instant of the jump over it, if it has no pass
-  std::int64_t minutes_into_gap = 0;   // from the first minute of that jump
+  std::int64_t jumped_by = 0;         // the instant of the jump over it, if it has no pass
+  std::int64_t minutes_into_gap = 0;  // from the first minute of that jump
 };
 
 // The clock of one zone over [from, to), walked once and then asked for many rules.
@@ -142,6 +142,9 @@ class Walk {
 
   // Ascending, without doubles: two local times that land on one instant are one firing.
   std::vector<std::int64_t> fire_times(const Rule& rule, Policy policy) const;
+
+  // What the clock on the wall showed at the minute `utc`.
+  std::int64_t local_at(std::int64_t utc) const;
 
   // How the wall showed the minute that begins at `local`.
   const LocalMinute& at_local(std::int64_t local) const;
@@ -155,7 +158,7 @@ class Walk {
   std::int64_t walk_from_ = 0;
   std::vector<std::int64_t> local_of_utc_;  // by minute since walk_from_
   std::int64_t local_from_ = 0;
-  std::vector<LocalMinute> wall_;           // by minute since local_from_
+  std::vector<LocalMinute> wall_;  // by minute since local_from_
 };
 
 std::vector<std::int64_t> fire_times(const ZoneOffsets& zone, const Rule& rule, Policy policy, std::int64_t from,

@@ -1,0 +1,51 @@
+#include "base/json.h"
+
+#include "base/check.h"
+#include "expect.h"
+
+using namespace carillon;
+
+namespace {
+
+std::string write(const Json& value) {
+  std::string out;
+  switch (value.type) {
+    case JsonType::null: return "null";
+    case JsonType::boolean: return value.boolean ? "true" : "false";
+    case JsonType::number: return value.text;
+    case JsonType::string: return json_string(value.text);
+    case JsonType::array:
+      for (const Json& item : value.items) out += (out.empty() ? "" : ",") + write(item);
+      return '[' + out + ']';
+    case JsonType::object:
+      for (const JsonMember& member : value.members) {
+        out += (out.empty() ? "" : ",") + json_string(member.key) + ':' + write(member.value);
+      }
+      return '{' + out + '}';
+  }
+  UNREACHABLE();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text = fuzz::as_text(data, size);
+
+  if (const auto value = parse_json(text); !value) {
+    fuzz::expect_readable(value.error(), text);
+  } else {
+    const std::string written = write(*value);
+    const auto again = parse_json(written);
+    CHECK(again && write(*again) == written);
+  }
+
+  // Any text as one string: only what is not UTF-8 does not read back.
+  const std::string as_string = json_string(text);
+  if (const auto string = parse_json(as_string)) {
+    CHECK(string->type == JsonType::string && string->text == text);
+  } else {
+    fuzz::expect_readable(string.error(), as_string);
+    CHECK(string.error().message.contains("UTF-8"));
+  }
+  return 0;
+}

@@ -1,0 +1,160 @@
+#include "cli/command_line.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "carillon/version.h"
+#include "cli/completion.h"
+#include "cli/preview_command.h"
+#include "core/preview.h"
+#include "core/zone.h"
+
+namespace carillon {
+
+namespace {
+
+ExitCode exit_code(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::invalid_request:
+    case ErrorCode::invalid_configuration: return ExitCode::usage;
+    case ErrorCode::not_found: return ExitCode::not_found;
+    case ErrorCode::unavailable: return ExitCode::failed;
+  }
+  UNREACHABLE();
+}
+
+ExitCode print(const std::string& text) {
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  return written ? ExitCode::done : ExitCode::failed;
+}
+
+// One line, whatever the message holds.
+ExitCode complain(std::string message, ExitCode code) {
+  std::ranges::replace(message, '\n', ' ');
+  fmt::print(stderr, "carillon: {}\n", message);
+  return code;
+}
+
+ExitCode print_or_complain(const Result<std::string>& result) {
+  if (result) return print(*result);
+  return complain(result.error().message, exit_code(result.error().code));
+}
+
+constexpr const char* kPreviewFooter = R"(
+Triggers:
+  cron:0 8 * * 1-5              five fields, or six with seconds first
+  rrule:FREQ=WEEKLY;BYDAY=MO    RFC 5545; --start gives DTSTART
+  every:2h                      a steady interval; --start gives its anchor
+  daily:08:00                   each day at that local time
+  weekly:mon,fri@08:00          on those days
+  once:2026-03-29T01:00:00Z     a single instant
+  @file.json                    a trigger or a whole schedule as JSON
+
+Times: 2026-03-29T01:00:00Z, Unix milliseconds, or local time in --timezone: 2026-03-29T09:00, 2026-03-29.)";
+
+class CommandLine {
+ public:
+  CommandLine() {
+    app_.require_subcommand(1);
+    app_.set_version_flag("--version", std::string(version()), "Print the version");
+    add_preview();
+    add_version();
+    add_completion();
+  }
+
+  int run(int argc, char** argv) {
+    const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+    if (!words.empty() && words.front() == kCompleteCommand) {
+      return static_cast<int>(complete_words({words.begin() + 1, words.end()}));
+    }
+    try {
+      app_.parse(argc, argv);
+    } catch (const CLI::CallForHelp& help) {
+      app_.exit(help);
+      return 0;
+    } catch (const CLI::CallForVersion&) {
+      return static_cast<int>(print(fmt::format("{}\n", version())));
+    } catch (const CLI::ParseError& error) {
+      const CLI::App* command = &app_;
+      if (app_.get_subcommands().empty() && !words.empty() && !words.front().starts_with('-')) {
+        return static_cast<int>(complain(unknown_command(words.front()), ExitCode::usage));
+      }
+      while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+      const std::string path = command == &app_ ? "carillon" : "carillon " + command->get_name();
+      return static_cast<int>(complain(fmt::format("{} (see {} --help)", error.what(), path), ExitCode::usage));
+    }
+    return static_cast<int>(exit_code_);
+  }
+
+ private:
+  void add_preview() {
+    CLI::App* command = app_.add_subcommand("preview", "The next times of a trigger, clock changes marked; offline");
+    command->add_option("trigger", preview_.trigger, "What fires; see below")->required()->type_name("TRIGGER");
+    command->add_option("--timezone", preview_.timezone, "IANA zone of local times (default UTC)")->type_name("ZONE");
+    command->add_option("--from", preview_.from, "Show times from here on (default now)")->type_name("TIME");
+    command->add_option("--count", preview_.count, "How many to show")
+        ->capture_default_str()
+        ->type_name("N")
+        ->check(CLI::Range(std::size_t{1}, kPreviewMax));
+    command->add_option("--start", preview_.start, "DTSTART of an rrule, anchor of every (default --from)")
+        ->type_name("TIME");
+    command->add_option("--dst-gap", preview_.dst_gap, "A local time that does not exist: shift, skip, next_valid")
+        ->type_name("POLICY");
+    command->add_option("--dst-overlap", preview_.dst_overlap, "A local time that exists twice: first, second, both")
+        ->type_name("POLICY");
+    command->add_flag("--json", preview_.json, "JSON, also on a terminal");
+    command->footer(kPreviewFooter);
+    command->callback([this] { exit_code_ = print_or_complain(run_preview(preview_, system_now())); });
+  }
+
+  void add_version() {
+    app_.add_subcommand("version", "Print the version")->callback([this] {
+      exit_code_ = print(fmt::format("{}\n", version()));
+    });
+  }
+
+  void add_completion() {
+    CLI::App* command = app_.add_subcommand("completion", "Print a shell's completion script: eval \"$(carillon completion bash)\"");
+    command->add_option("shell", shell_, "bash")->required()->check(CLI::IsMember({"bash"}))->type_name("SHELL");
+    command->callback([this] { exit_code_ = print(std::string(bash_completion_script())); });
+  }
+
+  // What the completion script calls. Its words are not for the parser: they are unfinished.
+  ExitCode complete_words(const std::vector<std::string>& words) const {
+    const ValueHints hints{{"--timezone", Zone::names()},
+                           {"--dst-gap", {"shift", "skip", "next_valid"}},
+                           {"--dst-overlap", {"first", "second", "both"}},
+                           {"preview", {"cron:", "rrule:", "every:", "daily:", "weekly:", "once:", "@"}},
+                           {"completion", {"bash"}}};
+    std::string out;
+    for (const std::string& word : complete(app_, hints, words)) out += word + "\n";
+    return print(out);
+  }
+
+  std::string unknown_command(std::string_view name) const {
+    std::vector<std::string> known;
+    for (const CLI::App* command : app_.get_subcommands([](const CLI::App*) { return true; })) {
+      known.push_back(command->get_name());
+    }
+    return fmt::format("unknown command {}; allowed are {}", quoted(name), fmt::join(known, ", "));
+  }
+
+  CLI::App app_{"Carillon: a durable, multi-tenant job scheduler", "carillon"};
+  PreviewRequest preview_;
+  std::string shell_;
+  ExitCode exit_code_ = ExitCode::done;
+};
+
+}  // namespace
+
+int run_command_line(int argc, char** argv) { return CommandLine().run(argc, argv); }
+
+}  // namespace carillon

@@ -1,0 +1,199 @@
+#include "cli/preview_command.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <set>
+
+#include "base/check.h"
+#include "base/json.h"
+#include "cli/terminal.h"
+#include "cli/when.h"
+#include "core/preview.h"
+#include "core/timetable.h"
+#include "core/trigger.h"
+
+namespace carillon {
+
+namespace {
+
+constexpr std::size_t kFileBytesMax = 1 << 20;
+
+// What a preview needs of a schedule, wherever it came from.
+struct Plan {
+  Trigger trigger;
+  std::string timezone = "UTC";
+  DstPolicy dst;
+  std::optional<Instant> starts_at;
+  std::optional<Instant> ends_at;
+  std::set<LocalDays> exclude_dates;
+};
+
+Result<std::string> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    return std::unexpected(Error{.code = ErrorCode::unavailable,
+                                 .message = fmt::format("cannot read {}: no such file, or no permission", quoted(path)),
+                                 .column = {}});
+  }
+  std::string text(kFileBytesMax + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.size() > kFileBytesMax) return invalid_request(fmt::format("{} is larger than 1 MiB", quoted(path)));
+  return text;
+}
+
+Result<DstPolicy> read_dst(std::string_view text, const Json& value) {
+  DstPolicy dst;
+  JsonFields fields(text, value, "dst");
+  TRY_ASSIGN(const Json* gap, fields.optional("gap", JsonType::string));
+  TRY_ASSIGN(const Json* overlap, fields.optional("overlap", JsonType::string));
+  if (gap != nullptr) {
+    TRY_ASSIGN(dst.gap, parse_dst_gap(gap->text));
+  }
+  if (overlap != nullptr) {
+    TRY_ASSIGN(dst.overlap, parse_dst_overlap(overlap->text));
+  }
+  TRY(fields.finish());
+  return dst;
+}
+
+// A whole schedule, as it would be put to the server. What does not bear on its times is not looked at.
+Result<Plan> read_schedule(std::string_view text, const Json& root) {
+  Plan plan;
+  JsonFields fields(text, root, "");
+  for (const std::string_view other : {"name", "description", "enabled", "fan_out", "job", "misfire", "overlap", "jitter",
+                                       "on_cutoff"}) {
+    fields.optional(other);
+  }
+  TRY_ASSIGN(const Json* trigger, fields.required("trigger", JsonType::object));
+  TRY_ASSIGN(plan.trigger, parse_trigger_json(text, *trigger, "trigger"));
+  TRY_ASSIGN(const Json* timezone, fields.optional("timezone", JsonType::string));
+  if (timezone != nullptr) plan.timezone = timezone->text;
+  TRY_ASSIGN(const Json* dst, fields.optional("dst", JsonType::object));
+  if (dst != nullptr) {
+    TRY_ASSIGN(plan.dst, read_dst(text, *dst));
+  }
+  if (const Json* starts_at = fields.optional("starts_at")) {
+    TRY_ASSIGN(plan.starts_at, read_json_instant(text, *starts_at, "starts_at"));
+  }
+  if (const Json* ends_at = fields.optional("ends_at")) {
+    TRY_ASSIGN(plan.ends_at, read_json_instant(text, *ends_at, "ends_at"));
+  }
+  TRY_ASSIGN(const Json* exclude_dates, fields.optional("exclude_dates", JsonType::array));
+  if (exclude_dates != nullptr) {
+    for (const Json& date : exclude_dates->items) {
+      if (date.type != JsonType::string) return fields.fail(date, "exclude_dates", "expected dates like \"2026-12-25\"");
+      auto day = parse_date(date.text);
+      if (!day) return fields.fail(date, "exclude_dates", day.error().message);
+      plan.exclude_dates.insert(*day);
+    }
+  }
+  TRY(fields.finish());
+  return plan;
+}
+
+Result<Plan> read_plan_file(const std::string& path) {
+  TRY_ASSIGN(const std::string text, read_file(path));
+  const auto parse = [&]() -> Result<Plan> {
+    TRY_ASSIGN(const Json root, parse_json(text));
+    if (root.type == JsonType::object && root.find("trigger") != nullptr) return read_schedule(text, root);
+    Plan plan;
+    TRY_ASSIGN(plan.trigger, parse_trigger_json(text, root, "trigger"));
+    return plan;
+  };
+  auto plan = parse();
+  if (!plan) return std::unexpected(with_context(path, std::move(plan).error()));
+  return plan;
+}
+
+Result<void> set_start(Trigger& trigger, const std::string& start, const Zone& zone) {
+  if (auto* rrule = std::get_if<RruleTrigger>(&trigger)) {
+    TRY_ASSIGN(const Instant at, parse_when(start, zone));
+    // A local time is taken as it is written, even one that a clock change skips.
+    const auto local = parse_local_seconds(start);
+    rrule->start = local ? *local : zone.to_local(at);
+    return {};
+  }
+  if (auto* every = std::get_if<EveryTrigger>(&trigger)) {
+    TRY_ASSIGN(every->anchor, parse_when(start, zone));
+    return {};
+  }
+  return invalid_request("--start goes with rrule: and every: only; the other kinds have no start");
+}
+
+std::string explain(const PreviewItem& item) {
+  const auto day = std::chrono::floor<std::chrono::days>(item.asked);
+  const std::string asked = format_time_of_day(TimeOfDay{static_cast<int>((item.asked - day).count())});
+  switch (item.note) {
+    case DstNote::none: return "";
+    case DstNote::gap_shifted:
+    case DstNote::gap_next_valid: return fmt::format("moved: clocks skip {}", asked);
+    case DstNote::gap_skipped: return fmt::format("skipped: clocks skip {}", asked);
+    case DstNote::overlap_first: return fmt::format("first of two: clocks show {} twice", asked);
+    case DstNote::overlap_second: return fmt::format("second of two: clocks show {} twice", asked);
+  }
+  UNREACHABLE();
+}
+
+std::string local_column(const PreviewItem& item, const Zone& zone) {
+  std::string text = item.at ? format_with_offset(*item.at, zone.offset_at(*item.at)) : format_local_seconds(item.asked);
+  const LocalSeconds shown = item.at ? zone.to_local(*item.at) : item.asked;
+  text.replace(text.find('T'), 1, " ");
+  return fmt::format("{} {}", short_name(weekday_of(std::chrono::floor<std::chrono::days>(shown))), text);
+}
+
+std::string table(const std::vector<PreviewItem>& items, const Zone& zone) {
+  std::vector<std::vector<std::string>> rows;
+  for (const PreviewItem& item : items) {
+    const std::string note = explain(item);
+    rows.push_back({std::to_string(rows.size() + 1), local_column(item, zone), item.at ? format_instant(*item.at) : "-",
+                    note.empty() ? note : yellow(note)});
+  }
+  return format_table({"#", fmt::format("LOCAL ({})", zone.name()), "UTC", "CLOCK CHANGE"}, rows);
+}
+
+std::string json(const std::vector<PreviewItem>& items, const Zone& zone) {
+  std::string out = "{\"items\": [";
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    out += fmt::format("{}\n  {}", i == 0 ? "" : ",", to_json(items[i], zone));
+  }
+  return out + (items.empty() ? "]}\n" : "\n]}\n");
+}
+
+}  // namespace
+
+Result<std::string> run_preview(const PreviewRequest& request, Instant now) {
+  Plan plan;
+  if (request.trigger.starts_with('@')) {
+    TRY_ASSIGN(plan, read_plan_file(request.trigger.substr(1)));
+  } else {
+    TRY_ASSIGN(plan.trigger, parse_trigger_text(request.trigger));
+  }
+  if (!request.timezone.empty()) plan.timezone = request.timezone;
+  if (!request.dst_gap.empty()) {
+    TRY_ASSIGN(plan.dst.gap, parse_dst_gap(request.dst_gap));
+  }
+  if (!request.dst_overlap.empty()) {
+    TRY_ASSIGN(plan.dst.overlap, parse_dst_overlap(request.dst_overlap));
+  }
+  TRY_ASSIGN(const Zone zone, Zone::load(plan.timezone));
+  Instant from = now;
+  if (!request.from.empty()) {
+    TRY_ASSIGN(from, parse_when(request.from, zone));
+  }
+  if (!request.start.empty()) TRY(set_start(plan.trigger, request.start, zone));
+
+  TRY_ASSIGN(const Timetable timetable, Timetable::make(plan.trigger, {.zone = zone,
+                                                                       .dst = plan.dst,
+                                                                       .created_at = from,
+                                                                       .starts_at = plan.starts_at,
+                                                                       .ends_at = plan.ends_at,
+                                                                       .exclude_dates = plan.exclude_dates}));
+  const std::vector<PreviewItem> items = preview(timetable, from, request.count);
+  if (request.json || !stdout_is_terminal()) return json(items, zone);
+  if (items.empty()) return fmt::format("no times from {} on\n", format_instant(from));
+  return table(items, zone);
+}
+
+}  // namespace carillon
