@@ -36,11 +36,11 @@ std::string quoted(std::string_view text) {
 }
 
 std::unexpected<Error> invalid_request(std::string message) {
-  return std::unexpected(Error{.code = ErrorCode::invalid_request, .message = std::move(message), .column = {}});
+  return std::unexpected(Error{.code = ErrorCode::invalid_request, .message = std::move(message)});
 }
 
 std::unexpected<Error> invalid_configuration(std::string message) {
-  return std::unexpected(Error{.code = ErrorCode::invalid_configuration, .message = std::move(message), .column = {}});
+  return std::unexpected(Error{.code = ErrorCode::invalid_configuration, .message = std::move(message)});
 }
 
 Error with_context(std::string_view context, Error error) {

@@ -52,17 +52,17 @@ Error with_context(std::string_view context, Error error);
 #define CARILLON_CONCAT_INNER(a, b) a##b
 #define CARILLON_CONCAT(a, b) CARILLON_CONCAT_INNER(a, b)
 
-#define TRY(expression)                                                        \
-  do {                                                                         \
-    if (auto try_result = (expression); !try_result) {                         \
-      return std::unexpected(std::move(try_result).error());                   \
-    }                                                                          \
+#define TRY(expression)                                      \
+  do {                                                       \
+    if (auto try_result = (expression); !try_result) {       \
+      return std::unexpected(std::move(try_result).error()); \
+    }                                                        \
   } while (false)
 
 #define TRY_ASSIGN(declaration, expression) \
   TRY_ASSIGN_INNER(CARILLON_CONCAT(try_result_, __LINE__), declaration, expression)
 
-#define TRY_ASSIGN_INNER(result, declaration, expression)           \
-  auto result = (expression);                                       \
-  if (!result) return std::unexpected(std::move(result).error());   \
+#define TRY_ASSIGN_INNER(result, declaration, expression)         \
+  auto result = (expression);                                     \
+  if (!result) return std::unexpected(std::move(result).error()); \
   declaration = *std::move(result)

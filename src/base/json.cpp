@@ -57,6 +57,14 @@ void append_utf8(std::string& out, unsigned code_point) {
   }
 }
 
+// A member's name as part of a path: as it is if it is plain, else in quotes.
+std::string printable_name(std::string_view name) {
+  const bool plain = !name.empty() && name.size() <= 64 && std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  });
+  return plain ? std::string(name) : quoted(name);
+}
+
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}
@@ -83,9 +91,7 @@ class Parser {
     while (!at_end() && (peek() == ' ' || peek() == '\t' || peek() == '\n' || peek() == '\r')) ++position_;
   }
 
-  std::unexpected<Error> fail(std::string_view message) const {
-    return json_error(text_, position_, "JSON", message);
-  }
+  std::unexpected<Error> fail(std::string_view message) const { return json_error(text_, position_, "JSON", message); }
 
   Result<Json> value(int depth) {
     if (depth > kJsonDepthMax) return fail(fmt::format("nested deeper than {} levels", kJsonDepthMax));
@@ -93,15 +99,28 @@ class Parser {
     Json out;
     out.offset = position_;
     switch (peek()) {
-      case '{': out.type = JsonType::object; TRY(object(out, depth)); return out;
-      case '[': out.type = JsonType::array; TRY(array(out, depth)); return out;
+      case '{':
+        out.type = JsonType::object;
+        TRY(object(out, depth));
+        return out;
+      case '[':
+        out.type = JsonType::array;
+        TRY(array(out, depth));
+        return out;
       case '"': {
         out.type = JsonType::string;
         TRY_ASSIGN(out.text, string());
         return out;
       }
-      case 't': out.type = JsonType::boolean; out.boolean = true; TRY(word("true")); return out;
-      case 'f': out.type = JsonType::boolean; TRY(word("false")); return out;
+      case 't':
+        out.type = JsonType::boolean;
+        out.boolean = true;
+        TRY(word("true"));
+        return out;
+      case 'f':
+        out.type = JsonType::boolean;
+        TRY(word("false"));
+        return out;
       case 'n': TRY(word("null")); return out;
       default: break;
     }
@@ -349,7 +368,7 @@ Result<void> JsonFields::finish() const {
       std::ranges::sort(allowed);
       const auto repeated = std::ranges::unique(allowed);
       allowed.erase(repeated.begin(), repeated.end());
-      return json_error(text_, member.offset, path_of(member.key),
+      return json_error(text_, member.offset, path_of(printable_name(member.key)),
                         fmt::format("unknown field; allowed are {}", fmt::join(allowed, ", ")));
     }
   }

@@ -1,7 +1,7 @@
 // Reading JSON so that an error can point at the character, and so that nothing is changed on the way.
 //
-// Stricter than most readers: a key given twice is refused (there is no telling which one was meant), nesting ends at 64,
-// text must be valid UTF-8. Numbers stay as they were written: 1e400 and 17-digit doubles are not ours to round.
+// Stricter than most readers: a key given twice is refused (there is no telling which one was meant), nesting ends at
+// 64, text must be valid UTF-8. Numbers stay as they were written: 1e400 and 17-digit doubles are not ours to round.
 #pragma once
 
 #include <cstddef>

@@ -20,9 +20,7 @@ class TextCursor {
   std::string_view rest() const { return text_.substr(position_); }
 
   // The next character, or '\0' at the end.
-  char peek(std::size_t ahead = 0) const {
-    return position_ + ahead < text_.size() ? text_[position_ + ahead] : '\0';
-  }
+  char peek(std::size_t ahead = 0) const { return position_ + ahead < text_.size() ? text_[position_ + ahead] : '\0'; }
   bool at_digit() const { return peek() >= '0' && peek() <= '9'; }
 
   void advance(std::size_t count = 1) { position_ += count; }

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <exception>
 #include <string>
 #include <vector>
 
@@ -122,7 +123,8 @@ class CommandLine {
   }
 
   void add_completion() {
-    CLI::App* command = app_.add_subcommand("completion", "Print a shell's completion script: eval \"$(carillon completion bash)\"");
+    CLI::App* command =
+        app_.add_subcommand("completion", "Print a shell's completion script: eval \"$(carillon completion bash)\"");
     command->add_option("shell", shell_, "bash")->required()->check(CLI::IsMember({"bash"}))->type_name("SHELL");
     command->callback([this] { exit_code_ = print(std::string(bash_completion_script())); });
   }
@@ -155,6 +157,13 @@ class CommandLine {
 
 }  // namespace
 
-int run_command_line(int argc, char** argv) { return CommandLine().run(argc, argv); }
+int run_command_line(int argc, char** argv) {
+  try {
+    return CommandLine().run(argc, argv);
+  } catch (const std::exception& error) {
+    // From a library, or out of memory: our own code returns its errors.
+    return static_cast<int>(complain(fmt::format("unexpected failure: {}", error.what()), ExitCode::failed));
+  }
+}
 
 }  // namespace carillon

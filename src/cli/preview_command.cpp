@@ -32,9 +32,9 @@ struct Plan {
 Result<std::string> read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) {
-    return std::unexpected(Error{.code = ErrorCode::unavailable,
-                                 .message = fmt::format("cannot read {}: no such file, or no permission", quoted(path)),
-                                 .column = {}});
+    return std::unexpected(
+        Error{.code = ErrorCode::unavailable,
+              .message = fmt::format("cannot read {}: no such file, or no permission", quoted(path))});
   }
   std::string text(kFileBytesMax + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
@@ -62,8 +62,8 @@ Result<DstPolicy> read_dst(std::string_view text, const Json& value) {
 Result<Plan> read_schedule(std::string_view text, const Json& root) {
   Plan plan;
   JsonFields fields(text, root, "");
-  for (const std::string_view other : {"name", "description", "enabled", "fan_out", "job", "misfire", "overlap", "jitter",
-                                       "on_cutoff"}) {
+  for (const std::string_view other :
+       {"name", "description", "enabled", "fan_out", "job", "misfire", "overlap", "jitter", "on_cutoff"}) {
     fields.optional(other);
   }
   TRY_ASSIGN(const Json* trigger, fields.required("trigger", JsonType::object));
@@ -83,7 +83,8 @@ Result<Plan> read_schedule(std::string_view text, const Json& root) {
   TRY_ASSIGN(const Json* exclude_dates, fields.optional("exclude_dates", JsonType::array));
   if (exclude_dates != nullptr) {
     for (const Json& date : exclude_dates->items) {
-      if (date.type != JsonType::string) return fields.fail(date, "exclude_dates", "expected dates like \"2026-12-25\"");
+      if (date.type != JsonType::string)
+        return fields.fail(date, "exclude_dates", "expected dates like \"2026-12-25\"");
       auto day = parse_date(date.text);
       if (!day) return fields.fail(date, "exclude_dates", day.error().message);
       plan.exclude_dates.insert(*day);
@@ -137,7 +138,8 @@ std::string explain(const PreviewItem& item) {
 }
 
 std::string local_column(const PreviewItem& item, const Zone& zone) {
-  std::string text = item.at ? format_with_offset(*item.at, zone.offset_at(*item.at)) : format_local_seconds(item.asked);
+  std::string text =
+      item.at ? format_with_offset(*item.at, zone.offset_at(*item.at)) : format_local_seconds(item.asked);
   const LocalSeconds shown = item.at ? zone.to_local(*item.at) : item.asked;
   text.replace(text.find('T'), 1, " ");
   return fmt::format("{} {}", short_name(weekday_of(std::chrono::floor<std::chrono::days>(shown))), text);

@@ -21,11 +21,11 @@ struct StepBudget {
 };
 
 struct AbsoluteRule {
-  WallRule clock;  // what the local clock and calendar must show; steps through every second of every day
-  std::chrono::seconds unit{1};    // length of a period
-  std::int64_t interval = 1;       // every how many periods
-  UnixSeconds anchor;              // beginning of the period that the start lies in
-  UnixSeconds start;               // nothing before it
+  WallRule clock;                // what the local clock and calendar must show; steps through every second of every day
+  std::chrono::seconds unit{1};  // length of a period
+  std::int64_t interval = 1;     // every how many periods
+  UnixSeconds anchor;            // beginning of the period that the start lies in
+  UnixSeconds start;             // nothing before it
   std::vector<int> set_positions;  // BYSETPOS: which instants of each period count; all if empty
 
   // The first instant of the rule after `after`; nothing if there is none within the horizon or the budget.

@@ -14,9 +14,9 @@ namespace carillon {
 
 enum class AttemptResult : std::uint8_t { ok, error, timeout, lease_lost, released, cancelled, rate_limited };
 
-inline constexpr std::array kAttemptResults{AttemptResult::ok,         AttemptResult::error,     AttemptResult::timeout,
-                                            AttemptResult::lease_lost, AttemptResult::released,  AttemptResult::cancelled,
-                                            AttemptResult::rate_limited};
+inline constexpr std::array kAttemptResults{
+    AttemptResult::ok,       AttemptResult::error,     AttemptResult::timeout,     AttemptResult::lease_lost,
+    AttemptResult::released, AttemptResult::cancelled, AttemptResult::rate_limited};
 
 std::string_view to_string(AttemptResult result);
 
@@ -33,9 +33,9 @@ inline constexpr Duration kRateLimitedMax = std::chrono::hours(1);
 
 // What of a processing job the decision depends on.
 struct AttemptFacts {
-  std::string_view job;                                              // its id
-  std::uint32_t attempts = 1;                                        // used so far, the one that ended included
-  std::optional<std::uint32_t> max_attempts = kMaxAttemptsDefault;   // nothing: only the deadline ends it
+  std::string_view job;                                             // its id
+  std::uint32_t attempts = 1;                                       // used so far, the one that ended included
+  std::optional<std::uint32_t> max_attempts = kMaxAttemptsDefault;  // nothing: only the deadline ends it
   RetryPolicy retry;
   Instant planned_at;               // when this attempt was planned
   std::optional<Instant> deadline;  // not final by then: cutoff_reached
@@ -48,9 +48,9 @@ struct AttemptFacts {
 
 struct AttemptEnd {
   AttemptResult result = AttemptResult::ok;
-  bool skipped = false;    // of ok: the handler had nothing to do
-  bool permanent = false;  // of error: trying again is pointless
-  bool started = true;     // of released: the handler had been entered
+  bool skipped = false;             // of ok: the handler had nothing to do
+  bool permanent = false;           // of error: trying again is pointless
+  bool started = true;              // of released: the handler had been entered
   std::optional<Instant> retry_at;  // of error and rate_limited: not before this
 };
 

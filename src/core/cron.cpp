@@ -16,9 +16,12 @@ namespace carillon {
 namespace {
 
 struct FieldKind {
+  enum class Days : std::uint8_t { no, of_month, of_week };
   std::string_view name;
   int min;
-  int max;
+  int max;  // the largest that may be written
+  int top;  // the largest that means something of its own: 7 is Sunday again
+  Days days = Days::no;
   std::span<const std::string_view> names;  // of the values from `min` on
 };
 
@@ -26,12 +29,14 @@ constexpr std::array<std::string_view, 12> kMonths{"JAN", "FEB", "MAR", "APR", "
                                                    "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"};
 constexpr std::array<std::string_view, 7> kWeekdays{"SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"};
 
-constexpr FieldKind kSecond{"second", 0, 59, {}};
-constexpr FieldKind kMinute{"minute", 0, 59, {}};
-constexpr FieldKind kHour{"hour", 0, 23, {}};
-constexpr FieldKind kDay{"day of month", 1, 31, {}};
-constexpr FieldKind kMonth{"month", 1, 12, kMonths};
-constexpr FieldKind kWeekday{"day of week", 0, 7, kWeekdays};
+constexpr FieldKind kSecond{.name = "second", .min = 0, .max = 59, .top = 59, .names = {}};
+constexpr FieldKind kMinute{.name = "minute", .min = 0, .max = 59, .top = 59, .names = {}};
+constexpr FieldKind kHour{.name = "hour", .min = 0, .max = 23, .top = 23, .names = {}};
+constexpr FieldKind kDay{
+    .name = "day of month", .min = 1, .max = 31, .top = 31, .days = FieldKind::Days::of_month, .names = {}};
+constexpr FieldKind kMonth{.name = "month", .min = 1, .max = 12, .top = 12, .names = kMonths};
+constexpr FieldKind kWeekday{
+    .name = "day of week", .min = 0, .max = 7, .top = 6, .days = FieldKind::Days::of_week, .names = kWeekdays};
 
 struct Nickname {
   std::string_view name;
@@ -69,9 +74,10 @@ class CronParser {
     skip_space();
     const std::size_t fields = count_fields();
     if (fields != 5 && fields != 6) {
-      return cursor_.fail_at(0, fmt::format("has {} fields; expected 5 (minute hour day month weekday) or 6 with seconds "
-                                            "first",
-                                            fields));
+      return cursor_.fail_at(0,
+                             fmt::format("has {} fields; expected 5 (minute hour day month weekday) or 6 with seconds "
+                                         "first",
+                                         fields));
     }
     Field second{.values = 1};
     if (fields == 6) {
@@ -127,75 +133,74 @@ class CronParser {
 
   Result<Field> field(const FieldKind& kind) {
     Field out;
-    const bool day_field = &kind == &kDay || &kind == &kWeekday;
-    const char first = cursor_.peek();
-    const char second = cursor_.peek(1);
-    out.open = (first == '*' || (first == '?' && day_field)) && (second == '\0' || is_space(second));
+    const std::size_t begin = cursor_.position();
     do {
       TRY(item(kind, out));
     } while (cursor_.eat(','));
     if (!at_field_end()) return cursor_.expected(fmt::format("a comma or the end of the {} field", kind.name));
+    const std::string_view written = cursor_.text().substr(begin, cursor_.position() - begin);
+    out.open = written == "*" || written == "?";
     skip_space();
     return out;
   }
 
   Result<void> item(const FieldKind& kind, Field& out) {
+    using Days = FieldKind::Days;
     const std::size_t begin = cursor_.position();
-    if (&kind == &kDay && upper(cursor_.peek()) == 'L') return last_day();
-    if (&kind == &kWeekday && upper(cursor_.peek()) == 'L') {
-      return cursor_.fail(fmt::format("L needs a day before it in the {} field, like 5L or FRI#L", kind.name));
+    if (upper(cursor_.peek()) == 'L') {
+      if (kind.days == Days::of_month) return last_day();
+      if (kind.days == Days::of_week) return cursor_.fail("L needs a day before it here, like 5L or FRI#L");
     }
 
     int low = kind.min;
-    int high = kind.max;
-    bool stepped_from_one = false;
+    int high = kind.top;
+    bool single = false;
     if (cursor_.eat('*')) {
       out.starred = true;
-      if (&kind == &kWeekday) high = 6;  // seven days, Sunday once
-    } else if (cursor_.peek() == '?' && (&kind == &kDay || &kind == &kWeekday)) {
-      cursor_.advance();
-      if (&kind == &kWeekday) high = 6;
-    } else {
+    } else if (kind.days == Days::no || !cursor_.eat('?')) {
       TRY_ASSIGN(low, value(kind));
-      if (&kind == &kDay && upper(cursor_.peek()) == 'W') return nearest_weekday(low);
-      if (&kind == &kWeekday && (cursor_.peek() == '#' || upper(cursor_.peek()) == 'L')) return nth_weekday(low);
-      high = low;
-      if (cursor_.eat('-')) {
+      if (kind.days == Days::of_month && upper(cursor_.peek()) == 'W') return nearest_weekday(low);
+      if (kind.days == Days::of_week && (cursor_.peek() == '#' || upper(cursor_.peek()) == 'L'))
+        return nth_weekday(low);
+      single = !cursor_.eat('-');
+      if (!single) {
         TRY_ASSIGN(high, value(kind));
-        if (&kind == &kWeekday && high == 0 && low > 0) high = 7;  // fri-sun
+        if (kind.days == Days::of_week && high == 0 && low > 0) high = 7;  // fri-sun
         if (high < low) {
-          return cursor_.fail_at(begin, fmt::format("the range goes backwards; write {}-{},{}-{}", low,
-                                                    &kind == &kWeekday ? 6 : kind.max, kind.min, high));
+          return cursor_.fail_at(
+              begin, fmt::format("the range goes backwards; write {}-{},{}-{}", low, kind.top, kind.min, high));
         }
-      } else {
-        stepped_from_one = cursor_.peek() == '/';
       }
     }
     int step = 1;
     if (cursor_.eat('/')) {
-      if (stepped_from_one) high = &kind == &kWeekday ? 6 : kind.max;
-      const std::size_t step_begin = cursor_.position();
-      TRY_ASSIGN(const std::int64_t given, cursor_.number("a step"));
-      const int span = kind.max - kind.min + (&kind == &kWeekday ? 0 : 1);
-      if (given < 1 || given > span) {
-        return cursor_.fail_at(step_begin, fmt::format("a step of the {} field must be 1 to {}, not {}", kind.name, span,
-                                                       given));
-      }
-      step = static_cast<int>(given);
+      TRY_ASSIGN(step, step_of(kind));
+    } else if (single) {
+      high = low;
     }
     for (int value = low; value <= high; value += step) {
-      out.values |= std::uint64_t{1} << (&kind == &kWeekday ? value % 7 : value);
+      out.values |= std::uint64_t{1} << static_cast<unsigned>(value > kind.top ? kind.min : value);
     }
     return {};
+  }
+
+  Result<int> step_of(const FieldKind& kind) {
+    const std::size_t begin = cursor_.position();
+    TRY_ASSIGN(const std::int64_t given, cursor_.number("a step"));
+    const int span = kind.top - kind.min + 1;
+    if (given < 1 || given > span) {
+      return cursor_.fail_at(begin,
+                             fmt::format("a step of the {} field must be 1 to {}, not {}", kind.name, span, given));
+    }
+    return static_cast<int>(given);
   }
 
   // A number or a name of the field.
   Result<int> value(const FieldKind& kind) {
     const std::size_t begin = cursor_.position();
-    const std::string allowed = fmt::format("{} to {}{}", kind.min, kind.max,
-                                            kind.names.empty() ? std::string()
-                                                               : fmt::format(" or {} to {}", kind.names.front(),
-                                                                             kind.names.back()));
+    const std::string allowed = fmt::format(
+        "{} to {}{}", kind.min, kind.max,
+        kind.names.empty() ? std::string() : fmt::format(" or {} to {}", kind.names.front(), kind.names.back()));
     if (cursor_.at_digit()) {
       TRY_ASSIGN(const std::int64_t number, cursor_.number("a number"));
       if (number < kind.min || number > kind.max) {

@@ -59,7 +59,7 @@ MonthMask month_day_mask(const MonthView& month, const DayRule& rule) {
     if (day > month.length) continue;
     const int weekday = month.weekday_of_day(day);
     int nearest = day;
-    if (weekday == 5) nearest = day == 1 ? 3 : day - 1;                // Saturday: Friday, but not of the month before
+    if (weekday == 5) nearest = day == 1 ? 3 : day - 1;  // Saturday: Friday, but not of the month before
     if (weekday == 6) nearest = day == month.length ? day - 2 : day + 1;  // Sunday: Monday, but not of the next month
     mask |= month.bit(nearest);
   }
@@ -102,8 +102,8 @@ LocalDays first_week(int y, Weekday week_start) {
   return fourth - days((static_cast<int>(weekday_of(fourth)) - static_cast<int>(week_start) + 7) % 7);
 }
 
-// A day matches by the number of the week that it lies in, whichever year that week belongs to: 30 December 2024 lies in
-// week 1. Its period is its own calendar year all the same.
+// A day matches by the number of the week that it lies in, whichever year that week belongs to: 30 December 2024 lies
+// in week 1. Its period is its own calendar year all the same.
 MonthMask week_number_mask(const MonthView& month, const DayRule& rule) {
   MonthMask mask = 0;
   for (int y = month.year - 1; y <= month.year + 1; ++y) {

@@ -1,7 +1,7 @@
 // Which days of the calendar a rule allows, a month at a time as a bit mask (bit d - 1 stands for day d).
 //
-// Every BY part of RFC 5545 that speaks of days, and every day field of cron, is a set that a month mask can hold, so the
-// search for the next day is a search for the next bit.
+// Every BY part of RFC 5545 that speaks of days, and every day field of cron, is a set that a month mask can hold, so
+// the search for the next day is a search for the next bit.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +23,12 @@ struct NthWeekday {
 
 // An empty list restricts nothing. What is restricted must all match, but for `either_day`.
 struct DayRule {
-  std::uint16_t months = 0xFFF;    // bit m - 1 stands for month m
-  std::vector<int> month_days;     // 1 to 31, or counted from the end: -1 to -31
-  std::vector<int> year_days;      // 1 to 366, or counted from the end: -1 to -366
-  std::vector<int> week_numbers;   // 1 to 53, or counted from the end: -1 to -53
+  std::uint16_t months = 0xFFF;   // bit m - 1 stands for month m
+  std::vector<int> month_days;    // 1 to 31, or counted from the end: -1 to -31
+  std::vector<int> year_days;     // 1 to 366, or counted from the end: -1 to -366
+  std::vector<int> week_numbers;  // 1 to 53, or counted from the end: -1 to -53
   std::vector<NthWeekday> weekdays;
-  bool nth_in_year = false;        // ordinals of `weekdays` count within the year, else within the month
+  bool nth_in_year = false;  // ordinals of `weekdays` count within the year, else within the month
   Weekday week_start = Weekday::monday;
 
   // Beyond RFC 5545, for cron.

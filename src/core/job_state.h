@@ -11,11 +11,11 @@
 namespace carillon {
 
 enum class JobState : std::uint8_t {
-  waiting,         // for the jobs that it depends on
-  queued,          // to be run at its time
-  processing,      // leased to a worker
-  dlq,             // parked until an operator decides
-  done,            // final, as all below
+  waiting,     // for the jobs that it depends on
+  queued,      // to be run at its time
+  processing,  // leased to a worker
+  dlq,         // parked until an operator decides
+  done,        // final, as all below
   skipped,
   cancelled,
   cutoff_reached,

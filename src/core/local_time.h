@@ -27,9 +27,7 @@ struct TimeOfDay {
 // Days of the week, Monday first, as ISO 8601 and RFC 5545's default week start have it.
 enum class Weekday : std::uint8_t { monday, tuesday, wednesday, thursday, friday, saturday, sunday };
 
-inline Weekday weekday_of(LocalDays day) {
-  return static_cast<Weekday>(std::chrono::weekday(day).iso_encoding() - 1);
-}
+inline Weekday weekday_of(LocalDays day) { return static_cast<Weekday>(std::chrono::weekday(day).iso_encoding() - 1); }
 
 // "mon" … "sunday", any case. The error names the column in `cursor`.
 Result<Weekday> parse_weekday(TextCursor& cursor);

@@ -105,8 +105,9 @@ WallRule lower_wall(const RecurrenceRule& rule, LocalSeconds start) {
           .until = rule.until_local.value_or(kAlways)};
 }
 
-// A rule without BYMINUTE steps through whole hours from its start, whatever the local minute becomes when clocks change
-// by half an hour: HOURLY without BYMINUTE is MINUTELY with 60 times the interval, and that without BYSECOND is SECONDLY.
+// A rule without BYMINUTE steps through whole hours from its start, whatever the local minute becomes when clocks
+// change by half an hour: HOURLY without BYMINUTE is MINUTELY with 60 times the interval, and that without BYSECOND is
+// SECONDLY.
 AbsoluteRule lower_absolute(const RecurrenceRule& rule, LocalSeconds start, const Zone& zone, DstPolicy dst) {
   const StartParts parts(start);
   seconds unit{1};

@@ -26,9 +26,9 @@ std::vector<PreviewItem> preview(const Timetable& timetable, Instant from, std::
 }
 
 std::string to_json(const PreviewItem& item, const Zone& zone) {
-  const std::string note =
-      item.note == DstNote::none ? "null" : fmt::format("\"{}\"", to_string(item.note));
-  if (!item.at) return fmt::format(R"({{"at": null, "local": "{}", "note": {}}})", format_local_seconds(item.asked), note);
+  const std::string note = item.note == DstNote::none ? "null" : fmt::format("\"{}\"", to_string(item.note));
+  if (!item.at)
+    return fmt::format(R"({{"at": null, "local": "{}", "note": {}}})", format_local_seconds(item.asked), note);
   return fmt::format(R"({{"at": "{}", "local": "{}", "note": {}}})", format_instant(*item.at),
                      format_with_offset(*item.at, zone.offset_at(*item.at)), note);
 }

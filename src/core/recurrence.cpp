@@ -45,7 +45,8 @@ DstNote overlap_note(const Stretch& stretch, LocalSeconds local) {
 bool begins_with_gap(const Stretch& stretch) { return stretch.local_before_begin() < stretch.local_begin(); }
 
 // The first occurrence after `after` among those that the gap at the beginning of `stretch` moved into it.
-std::optional<Occurrence> next_from_gap(const WallRule& rule, const Stretch& stretch, UnixSeconds after, DstGap policy) {
+std::optional<Occurrence> next_from_gap(const WallRule& rule, const Stretch& stretch, UnixSeconds after,
+                                        DstGap policy) {
   const UnixSeconds gap_over = stretch.to_utc(stretch.local_begin()) + (stretch.offset - stretch.offset_before);
   if (policy == DstGap::skip || !begins_with_gap(stretch) || after >= gap_over) return std::nullopt;
 
@@ -64,10 +65,11 @@ std::optional<Occurrence> next_from_gap(const WallRule& rule, const Stretch& str
 
 }  // namespace
 
-Result<Recurrence> Recurrence::make(const RecurrenceRule& rule, Frame frame) {
+Result<Recurrence> Recurrence::make(const RecurrenceRule& rule, const Frame& frame) {
   Recurrence recurrence(lower(rule, frame.start, frame.zone, frame.dst), frame);
   const auto mapping = frame.zone.resolve(frame.start);
-  const Instant before_start = std::max(Instant(mapping.first) - seconds(1), kInstantMin);
+  // Before anything that the start, even one in a gap, can be mapped to.
+  const Instant before_start = std::max(Instant(mapping.first) - kOffsetSlack, kInstantMin);
 
   if (rule.until) {
     recurrence.last_ = *rule.until;
@@ -118,9 +120,13 @@ std::optional<Occurrence> Recurrence::next_wall(const WallRule& rule, UnixSecond
       found = occurrence(stretch.to_utc(*local), *local, overlap_note(stretch, *local));
     }
     if (found) return found;
-    if (!local) return std::nullopt;
-    // Nothing matches before *local in any stretch, so the ones between need no look.
-    after = std::max(stretch.end - seconds(1), stretch.to_utc(*local) - kOffsetSlack);
+    after = stretch.end - seconds(1);
+    const bool clocks_go_back = stretch.local_after_end() < stretch.local_end();
+    if (!clocks_go_back || frame_.dst.overlap == DstOverlap::first) {
+      // No local time comes again, so nothing matches before *local and the stretches up to it need no look.
+      if (!local) return std::nullopt;
+      after = std::max(after, stretch.to_utc(*local) - kOffsetSlack);
+    }
     stretch = frame_.zone.stretch_at(after + seconds(1));
   }
   return std::nullopt;

@@ -1,7 +1,7 @@
 // The one engine behind every wall-clock kind of trigger: daily, weekly, cron and rrule all lower to a RecurrenceRule.
 //
-// It answers: when is the next occurrence strictly after a given instant? The answer is a pure function of the rule, its
-// start, the zone and the DST policy; it costs the same however far away the start is, and it is bounded.
+// It answers: when is the next occurrence strictly after a given instant? The answer is a pure function of the rule,
+// its start, the zone and the DST policy; it costs the same however far away the start is, and it is bounded.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +59,7 @@ class Recurrence {
     DstPolicy dst;
   };
   // Refuses a rule that can never fire. COUNT is resolved here, once, to the instant of the last occurrence.
-  static Result<Recurrence> make(const RecurrenceRule& rule, Frame frame);
+  static Result<Recurrence> make(const RecurrenceRule& rule, const Frame& frame);
 
   // The first occurrence strictly after `after`.
   std::optional<Occurrence> next(Instant after) const;
@@ -71,7 +71,8 @@ class Recurrence {
   std::vector<Occurrence> skipped(Instant after, Instant upto, std::size_t most) const;
 
  private:
-  Recurrence(std::variant<WallRule, AbsoluteRule> rule, Frame frame) : rule_(std::move(rule)), frame_(std::move(frame)) {}
+  Recurrence(std::variant<WallRule, AbsoluteRule> rule, Frame frame)
+      : rule_(std::move(rule)), frame_(std::move(frame)) {}
 
   std::optional<Occurrence> next(Instant after, StepBudget& budget) const;
   std::optional<Occurrence> next_wall(const WallRule& rule, UnixSeconds after) const;

@@ -18,7 +18,7 @@ constexpr std::int64_t kCountMax = 1'000'000'000'000;
 constexpr std::size_t kListMax = 732;
 
 constexpr std::array<std::string_view, 7> kDays{"MO", "TU", "WE", "TH", "FR", "SA", "SU"};
-constexpr std::array<std::string_view, 7> kFrequencies{"YEARLY", "MONTHLY", "WEEKLY",  "DAILY",
+constexpr std::array<std::string_view, 7> kFrequencies{"YEARLY", "MONTHLY",  "WEEKLY",  "DAILY",
                                                        "HOURLY", "MINUTELY", "SECONDLY"};
 
 std::string upper(std::string_view text) {
@@ -62,15 +62,13 @@ class RruleParser {
   bool has(std::string_view name) const {
     return std::ranges::any_of(seen_, [&](const Seen& seen) { return seen.name == name; });
   }
-  std::size_t position_of(std::string_view name) const {
-    return std::ranges::find(seen_, name, &Seen::name)->position;
-  }
+  std::size_t position_of(std::string_view name) const { return std::ranges::find(seen_, name, &Seen::name)->position; }
 
   Result<void> part() {
     const std::size_t begin = cursor_.position();
     const std::string name = upper(cursor_.letters());
     if (has(name)) return cursor_.fail_at(begin, fmt::format("{} is given twice", name));
-    const std::array<std::string_view, 14> known{"FREQ",    "INTERVAL",   "COUNT",      "UNTIL", "BYMONTH",
+    const std::array<std::string_view, 14> known{"FREQ",     "INTERVAL",  "COUNT",      "UNTIL", "BYMONTH",
                                                  "BYWEEKNO", "BYYEARDAY", "BYMONTHDAY", "BYDAY", "BYHOUR",
                                                  "BYMINUTE", "BYSECOND",  "BYSETPOS",   "WKST"};
     if (std::ranges::find(known, name) == known.end()) {
@@ -126,9 +124,9 @@ class RruleParser {
     if (range.from_end && !cursor_.eat('-')) cursor_.eat('+');
     TRY_ASSIGN(const std::int64_t value, cursor_.number(fmt::format("a number for {}", name)));
     if (value < range.min || value > range.max) {
-      return cursor_.fail_at(begin, fmt::format("{} must be {} to {}{}", name, range.min, range.max,
-                                                range.from_end ? fmt::format(" or -{} to -{}", range.min, range.max)
-                                                               : std::string()));
+      return cursor_.fail_at(
+          begin, fmt::format("{} must be {} to {}{}", name, range.min, range.max,
+                             range.from_end ? fmt::format(" or -{} to -{}", range.min, range.max) : std::string()));
     }
     return static_cast<int>(negative ? -value : value);
   }
@@ -215,8 +213,8 @@ class RruleParser {
     const bool yearly = frequency == Frequency::yearly;
     if (has("COUNT") && has("UNTIL")) return refuse("UNTIL", "COUNT and UNTIL do not go together");
     if (has("BYWEEKNO") && !yearly) return refuse("BYWEEKNO", "BYWEEKNO goes only with FREQ=YEARLY");
-    if (has("BYYEARDAY") && (frequency == Frequency::daily || frequency == Frequency::weekly ||
-                             frequency == Frequency::monthly)) {
+    if (has("BYYEARDAY") &&
+        (frequency == Frequency::daily || frequency == Frequency::weekly || frequency == Frequency::monthly)) {
       return refuse("BYYEARDAY", "BYYEARDAY does not go with FREQ=DAILY, WEEKLY or MONTHLY");
     }
     if (has("BYMONTHDAY") && frequency == Frequency::weekly) {

@@ -55,12 +55,11 @@ Result<Timetable::Source> Timetable::make_source(const Trigger& trigger, const O
   if (const auto* once = std::get_if<OnceTrigger>(&trigger)) return Once{.at = once->at};
   if (const auto* every = std::get_if<EveryTrigger>(&trigger)) {
     if (every->every < kEveryMin) {
-      return invalid_configuration(fmt::format("every {}: must be at least {}", format_duration(every->every),
-                                               format_duration(kEveryMin)));
+      return invalid_configuration(
+          fmt::format("every {}: must be at least {}", format_duration(every->every), format_duration(kEveryMin)));
     }
-    return Every{.anchor = every->anchor.value_or(options.created_at),
-                 .every = every->every,
-                 .first = every->anchor ? 0 : 1};
+    return Every{
+        .anchor = every->anchor.value_or(options.created_at), .every = every->every, .first = every->anchor ? 0 : 1};
   }
   if (const auto* after = std::get_if<AfterTrigger>(&trigger)) {
     return invalid_configuration(

@@ -48,8 +48,8 @@ struct AfterTrigger {
   std::string schedule;
 };
 
-using Trigger = std::variant<OnceTrigger, EveryTrigger, DailyTrigger, WeeklyTrigger, CronTrigger, RruleTrigger,
-                             AfterTrigger>;
+using Trigger =
+    std::variant<OnceTrigger, EveryTrigger, DailyTrigger, WeeklyTrigger, CronTrigger, RruleTrigger, AfterTrigger>;
 
 inline constexpr Duration kEveryMin = std::chrono::seconds(1);
 

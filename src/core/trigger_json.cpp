@@ -35,12 +35,12 @@ Result<Weekday> parse_day(std::string_view text) {
 }
 
 Result<Trigger> once(std::string_view text, JsonFields& fields) {
-  const Json* at = fields.optional("at");
-  if (at == nullptr) {
-    TRY(fields.required("at", JsonType::string));
+  if (const Json* at = fields.optional("at")) {
+    TRY_ASSIGN(const Instant instant, read_json_instant(text, *at, fields.path_of("at")));
+    return OnceTrigger{.at = instant};
   }
-  TRY_ASSIGN(const Instant instant, read_json_instant(text, *at, fields.path_of("at")));
-  return OnceTrigger{.at = instant};
+  TRY_ASSIGN(const Json* missing, fields.required("at", JsonType::string));
+  return fields.fail(*missing, "at", "is missing");
 }
 
 Result<Trigger> every(std::string_view text, JsonFields& fields) {
@@ -96,8 +96,9 @@ Result<Trigger> by_kind(std::string_view text, const std::string& kind, JsonFiel
     TRY_ASSIGN(std::string cron, fields.string("cron"));
     return CronTrigger{.cron = std::move(cron)};
   }
-  return fields.fail(at, "kind", fmt::format("unknown kind {}; allowed are once, every, daily, weekly, cron, rrule, after",
-                                             quoted(kind)));
+  return fields.fail(
+      at, "kind",
+      fmt::format("unknown kind {}; allowed are once, every, daily, weekly, cron, rrule, after", quoted(kind)));
 }
 
 Result<TimeOfDay> hour_and_minute(JsonFields& fields) {
@@ -120,7 +121,7 @@ Result<Trigger> by_s1_type(std::string_view text, const std::string& type, JsonF
   if (type == "every_n_hours") {
     constexpr std::int64_t kHoursMax = kDurationMax / std::chrono::hours(1);
     TRY_ASSIGN(const std::int64_t hours, fields.integer("hours", {1, kHoursMax}));
-    return EveryTrigger{.every = std::chrono::hours(hours), .anchor = {}};
+    return EveryTrigger{.every = std::chrono::hours(hours)};
   }
   if (type == "once") {
     // S1 keeps the time beside the frequency, as scheduled_for.
@@ -137,9 +138,9 @@ Result<Trigger> by_s1_type(std::string_view text, const std::string& type, JsonF
 
 Result<Instant> read_json_instant(std::string_view text, const Json& value, const std::string& path) {
   if (value.type != JsonType::string && value.type != JsonType::number) {
-    return json_error(text, value.offset, path,
-                      fmt::format("expected an instant as RFC 3339 or Unix milliseconds, found {}",
-                                  describe(value.type)));
+    return json_error(
+        text, value.offset, path,
+        fmt::format("expected an instant as RFC 3339 or Unix milliseconds, found {}", describe(value.type)));
   }
   auto parsed = parse_instant(value.text);
   if (!parsed) return json_error(text, value.offset, path, parsed.error().message);

@@ -33,7 +33,7 @@ Result<Trigger> parse_trigger_text(std::string_view text) {
     return TextCursor("trigger", text).fail(fmt::format("expected a kind and a colon, like {}", kForms));
   }
   if (kind == "cron") return CronTrigger{.cron = std::string(rest)};
-  if (kind == "rrule") return RruleTrigger{.rrule = std::string(rest), .start = {}};
+  if (kind == "rrule") return RruleTrigger{.rrule = std::string(rest)};
   if (kind == "weekly") return weekly(rest);
   if (kind == "after") return AfterTrigger{.schedule = std::string(rest)};
   if (kind == "daily") {
@@ -42,7 +42,7 @@ Result<Trigger> parse_trigger_text(std::string_view text) {
   }
   if (kind == "every") {
     TRY_ASSIGN(const Duration every, parse_duration(rest));
-    return EveryTrigger{.every = every, .anchor = {}};
+    return EveryTrigger{.every = every};
   }
   if (kind == "once") {
     TRY_ASSIGN(const Instant at, parse_instant(rest));

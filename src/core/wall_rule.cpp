@@ -112,7 +112,8 @@ std::uint64_t WallRule::count(LocalSeconds from, LocalSeconds to) const {
     if (!step.counts(period)) period += step.interval - period % step.interval;
     for (; step.first_day(period) < to; period += step.interval) {
       pick(period, picked);
-      total += static_cast<std::uint64_t>(std::ranges::lower_bound(picked, to) - std::ranges::lower_bound(picked, from));
+      total +=
+          static_cast<std::uint64_t>(std::ranges::lower_bound(picked, to) - std::ranges::lower_bound(picked, from));
     }
     return total;
   }

@@ -26,8 +26,8 @@ constexpr const char* kZoneList = "/usr/share/zoneinfo/tzdata.zi";
 constexpr UnixSeconds kFarPast{std::chrono::floor<seconds>(kInstantMin) - days(10)};
 constexpr UnixSeconds kFarFuture{std::chrono::floor<seconds>(kInstantMax) + days(10)};
 
-// Rules of daylight saving repeat with the calendar, every 400 years of 146,097 days. The table is read up to the end of
-// one whole cycle; what lies beyond is looked up one or more cycles earlier.
+// Rules of daylight saving repeat with the calendar, every 400 years of 146,097 days. The table is read up to the end
+// of one whole cycle; what lies beyond is looked up one or more cycles earlier.
 constexpr seconds kCycle = days(146097);
 constexpr UnixSeconds kCycleBegin{std::chrono::sys_days(std::chrono::year(2037) / 1 / 1)};
 constexpr UnixSeconds kCycleEnd = kCycleBegin + kCycle;
@@ -113,13 +113,13 @@ Result<Zone> Zone::load(std::string_view name) {
   const Names& names = zone_names();
   if (names.empty()) {
     return std::unexpected(Error{.code = ErrorCode::unavailable,
-                                 .message = fmt::format("cannot read time zones from {}: install tzdata", kZoneList),
-                                 .column = {}});
+                                 .message = fmt::format("cannot read time zones from {}: install tzdata", kZoneList)});
   }
   if (!names.contains(name)) {
-    return invalid_configuration(fmt::format("unknown time zone {}{}; allowed are the names of the IANA database, like "
-                                             "Europe/London or UTC",
-                                             quoted(name), suggestion(names, name)));
+    return invalid_configuration(
+        fmt::format("unknown time zone {}{}; allowed are the names of the IANA database, like "
+                    "Europe/London or UTC",
+                    quoted(name), suggestion(names, name)));
   }
 
   static std::mutex mutex;
@@ -130,8 +130,7 @@ Result<Zone> Zone::load(std::string_view name) {
     absl::TimeZone zone;
     if (!absl::LoadTimeZone(absl::string_view(name.data(), name.size()), &zone)) {
       return std::unexpected(Error{.code = ErrorCode::unavailable,
-                                   .message = fmt::format("cannot read time zone {}: install tzdata", quoted(name)),
-                                   .column = {}});
+                                   .message = fmt::format("cannot read time zone {}: install tzdata", quoted(name))});
     }
     auto data = std::make_shared<Data>();
     data->name = name;

@@ -52,7 +52,8 @@ class Zone {
 
   // The instants at which local clocks show `local`: one, none (a gap: both are the shifted instant), or two.
   struct Mapping {
-    enum class Kind : std::uint8_t { unique, gap, overlap } kind;
+    enum class Kind : std::uint8_t { unique, gap, overlap };
+    Kind kind = Kind::unique;
     UnixSeconds first;
     UnixSeconds second;
   };

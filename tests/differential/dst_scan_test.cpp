@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -248,8 +249,8 @@ struct PolicyPair {
   scan::Policy engine;
 };
 
-void compare(const Case& about, const scan::Walk& walk, const EngineSide& engine, PolicyPair policy, Tally& tally) {
-  const std::vector<std::int64_t> expected = walk.fire_times(about.rule, policy.scan);
+void compare(const Case& about, const std::vector<std::int64_t>& expected, const EngineSide& engine, PolicyPair policy,
+             Tally& tally) {
   const carillon::Timetable timetable = engine.timetable(about, policy.engine);
   const std::vector<std::int64_t> actual = engine_times(timetable, about, expected.size() + 10);
   const std::string title = title_of(about, engine.zone, policy.scan);
@@ -267,8 +268,11 @@ bool is_worth_comparing(const scan::Rule& rule, std::size_t policy_index) {
 }
 
 void compare_under_all_policies(const Case& about, const scan::Walk& walk, const EngineSide& engine, Tally& tally) {
+  const scan::Matches matches = walk.matches(about.rule);
   for (std::size_t i = 0; i < kPolicies.size(); ++i) {
-    if (is_worth_comparing(about.rule, i)) compare(about, walk, engine, {kPolicies[i], kPolicies[i]}, tally);
+    if (!is_worth_comparing(about.rule, i)) continue;
+    const scan::Policy policy = kPolicies.at(i);
+    compare(about, walk.fire_times(about.rule, matches, policy), engine, {.scan = policy, .engine = policy}, tally);
   }
 }
 
@@ -364,10 +368,11 @@ struct CaseList {
 
 CaseList span_around(const scan::OffsetChange& change, std::int64_t either_side) {
   const std::int64_t length = std::abs(change.after - change.before);
-  return {.from = change.at - either_side,
-          .to = change.at + length + either_side,
-          .probes = {change.at - length / 2, change.at - 1, change.at, change.at + length / 2},
-          .cases = {}};
+  CaseList list = {.from = change.at - either_side, .to = change.at + length + either_side, .probes = {}, .cases = {}};
+  for (const std::int64_t probe : {change.at - length / 2, change.at - 1, change.at, change.at + length / 2}) {
+    if (probe >= list.from) list.probes.push_back(probe);
+  }
+  return list;
 }
 
 void add_daily_cases(CaseList& list, const Affected& affected) {
@@ -461,6 +466,23 @@ void add_ending_cases(CaseList& list, const scan::OffsetChange& change, const Af
     rule.count = count;
     list.add(fmt::format("rrule:FREQ=DAILY;COUNT={}", count), rule);
   }
+  scan::Rule from_the_middle = started(daily, middle);
+  from_the_middle.count = 3;
+  list.add("rrule:FREQ=DAILY;COUNT=3", from_the_middle);
+}
+
+// Rules of several times a day that end somewhere in the affected hours, where the order of the firings is not the
+// order of the local times.
+void add_ending_lists(CaseList& list, const Affected& affected) {
+  const std::vector<int> hours = hours_around(affected);
+  const scan::Rule rule = scan::at_fields(hour_set(hours), every_nth_minute(30));
+  const scan::Date day_before = scan::date_of(affected.first - kDay);
+  const std::int64_t start = scan::local_time(day_before, {.hour = hours.front(), .minute = 0});
+  for (std::size_t extra = 1; extra <= 5; ++extra) {
+    scan::Rule ending = started(rule, start);
+    ending.count = 2 * hours.size() + extra;
+    list.add(fmt::format("rrule:FREQ=DAILY;BYHOUR={};BYMINUTE=0,30;COUNT={}", joined(hours), *ending.count), ending);
+  }
 }
 
 std::vector<CaseList> cases_around(const scan::ZoneOffsets& zone, const scan::OffsetChange& change) {
@@ -471,6 +493,7 @@ std::vector<CaseList> cases_around(const scan::ZoneOffsets& zone, const scan::Of
   add_open_hour_cases(near, scan::Walk(zone, near.from, near.to));
   add_long_running_hours(near, zone);
   add_ending_cases(near, change, affected);
+  add_ending_lists(near, affected);
 
   CaseList narrow = span_around(change, kNarrow);
   add_minute_cases(narrow, affected);
@@ -578,7 +601,9 @@ TEST(DstScan, AWrongPolicyIsNoticed) {
       CaseList list = span_around(change, kNear);
       add_daily_cases(list, affected_by(change));
       const scan::Walk walk(zone, list.from, list.to);
-      for (const Case& about : list.cases) compare(about, walk, engine, {.scan = right, .engine = wrong}, tally);
+      for (const Case& about : list.cases) {
+        compare(about, walk.fire_times(about.rule, right), engine, {.scan = right, .engine = wrong}, tally);
+      }
     }
     return tally.mismatches;
   };
@@ -588,6 +613,32 @@ TEST(DstScan, AWrongPolicyIsNoticed) {
   EXPECT_GT(mismatches_with({scan::Gap::next_valid, scan::Overlap::first}), 0U);
   EXPECT_GT(mismatches_with({scan::Gap::shift, scan::Overlap::second}), 0U);
   EXPECT_GT(mismatches_with({scan::Gap::shift, scan::Overlap::both}), 0U);
+}
+
+// A judge that misreads its offsets would agree with anything.
+TEST(DstScan, TheJudgeRefusesWhatItCannotRead) {
+  EXPECT_THROW(scan::run_zdump("Europe/Atlantis"), std::runtime_error);
+  EXPECT_THROW(scan::run_zdump("UTC; echo"), std::runtime_error);
+  EXPECT_THROW(scan::run_zdump("../zoneinfo/UTC"), std::runtime_error);
+  EXPECT_THROW(scan::parse_zdump("Europe/London  Sun Mar 29 2026\n"), std::runtime_error);
+  EXPECT_THROW(scan::parse_zdump("Z  Sun Mar 29 00:59:59 2026 UT = Sun Mar 29 00:59:59 2026 GMT isdst=0 gmtoff=3600\n"),
+               std::runtime_error)
+      << "the local time is not the offset's";
+  EXPECT_THROW(scan::parse_zdump("Z  Sun Mar 29 00:59:59 2026 UT = Sun Mar 29 00:59:59 2026 GMT isdst=0 gmtoff=0\n"
+                                 "Z  Sun Oct 25 00:59:59 2026 UT = Sun Oct 25 01:59:59 2026 BST isdst=1 gmtoff=3600\n"),
+               std::runtime_error)
+      << "a change is missing";
+}
+
+TEST(DstScan, TheJudgeReadsChangesAndFixedOffsets) {
+  const scan::ZoneOffsets london = scan::run_zdump("Europe/London", {.first = 2026, .end = 2027});
+  const std::vector<scan::OffsetChange> changes = {
+      {.at = utc("2026-03-29 01:00"), .before = 0, .after = kHour},
+      {.at = utc("2026-10-25 01:00"), .before = kHour, .after = 0},
+  };
+  EXPECT_EQ(london.changes, changes);
+  EXPECT_EQ(scan::run_zdump("Asia/Kolkata").first_offset, 5 * kHour + 30 * kMinute);
+  EXPECT_EQ(scan::run_zdump("Etc/GMT+5").first_offset, -5 * kHour);
 }
 
 // --- worked by hand ------------------------------------------------------------------------------------------
@@ -796,20 +847,46 @@ TEST(DstWorked, UntilIsTheLastInstantThatMayFire) {
   expect_times(october, kNextValidBoth, {"2026-10-24 00:30", "2026-10-25 00:30"});
 }
 
-TEST(DstWorked, CountTakesAWallClockTimeOnceAndASkippedOneNotAtAll) {
-  scan::Rule october_rule = started(scan::daily({1, 30}), utc("2026-10-24 01:30"));
-  october_rule.count = 2;
-  const Worked october = {"Europe/London", "rrule:FREQ=DAILY;COUNT=2", october_rule, "2026-10-24 00:00",
-                          "2026-10-28 00:00"};
-  expect_times(october, kSkipSecond, {"2026-10-24 00:30", "2026-10-25 01:30"});
-  expect_times(october, kNextValidBoth, {"2026-10-24 00:30", "2026-10-25 00:30", "2026-10-25 01:30"});
+TEST(DstWorked, CountTakesEachFiringAndASkippedTimeNotAtAll) {
+  const auto london = [](std::size_t count, const char* start, const char* end) {
+    scan::Rule rule = started(scan::daily({1, 30}), utc(start) + kHour + 30 * kMinute);
+    rule.count = count;
+    return Worked{"Europe/London", fmt::format("rrule:FREQ=DAILY;COUNT={}", count), rule, start, end};
+  };
+  const Worked october_two = london(2, "2026-10-24 00:00", "2026-10-28 00:00");
+  expect_times(october_two, kSkipSecond, {"2026-10-24 00:30", "2026-10-25 01:30"});
+  expect_times(october_two, kNextValidBoth, {"2026-10-24 00:30", "2026-10-25 00:30"});
+  const Worked october_three = london(3, "2026-10-24 00:00", "2026-10-28 00:00");
+  expect_times(october_three, kNextValidBoth, {"2026-10-24 00:30", "2026-10-25 00:30", "2026-10-25 01:30"});
 
-  scan::Rule march_rule = started(scan::daily({1, 30}), utc("2026-03-28 01:30"));
-  march_rule.count = 2;
-  const Worked march = {"Europe/London", "rrule:FREQ=DAILY;COUNT=2", march_rule, "2026-03-28 00:00",
-                        "2026-04-01 00:00"};
+  const Worked march = london(2, "2026-03-28 00:00", "2026-04-01 00:00");
   expect_times(march, kShiftFirst, {"2026-03-28 01:30", "2026-03-29 01:30"});
   expect_times(march, kSkipSecond, {"2026-03-28 01:30", "2026-03-30 00:30"});
+}
+
+TEST(DstWorked, ACountedRuleMayStartInsideAGap) {
+  scan::Rule rule = started(scan::daily({1, 30}), utc("2026-03-29 01:30"));
+  rule.count = 2;
+  const Worked march = {"Europe/London", "rrule:FREQ=DAILY;COUNT=2", rule, "2026-03-28 00:00", "2026-04-02 00:00"};
+  expect_times(march, kShiftFirst, {"2026-03-29 01:30", "2026-03-30 00:30"});
+  expect_times(march, kSkipSecond, {"2026-03-30 00:30", "2026-03-31 00:30"});
+  expect_times(march, kNextValidBoth, {"2026-03-29 01:00", "2026-03-30 00:30"});
+}
+
+TEST(DstWorked, TheSecondPassIsFoundThoughTheNextLocalTimeIsFarOrThereIsNone) {
+  const scan::Rule sundays = scan::weekly(std::bitset<7>().set(6), {1, 30});
+  const Worked weekly = {"Europe/London", "weekly:sun@01:30", sundays, "2026-10-25 00:00", "2026-10-26 00:00"};
+  expect_times(weekly, kNextValidBoth, {"2026-10-25 00:30", "2026-10-25 01:30"});
+  // Asked between the two passes, when the clock on the wall is past 01:30 for the first time.
+  const Worked from_between = {"Europe/London", "weekly:sun@01:30", sundays, "2026-10-25 00:45", "2026-10-26 00:00"};
+  expect_times(from_between, kSkipSecond, {"2026-10-25 01:30"});
+
+  scan::Rule rule = started(scan::daily({1, 30}), utc("2026-10-25 01:30"));
+  rule.until_local = utc("2026-10-25 01:30");
+  const Worked ending = {"Europe/London", "rrule:FREQ=DAILY;UNTIL=20261025T013000", rule, "2026-10-25 00:00",
+                         "2026-10-27 00:00"};
+  expect_times(ending, kShiftFirst, {"2026-10-25 00:30"});
+  expect_times(ending, kNextValidBoth, {"2026-10-25 00:30", "2026-10-25 01:30"});
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 namespace scan {
 namespace {
 
-constexpr std::int64_t kMinutesPerDay = 24 * 60;
+constexpr std::int64_t kMinutesPerDay = kDay / kMinute;
 
 // No clock has jumped further than the date line's 24 hours; a time is never moved in from beyond this.
 constexpr std::int64_t kMargin = 26 * kHour;
@@ -348,11 +348,31 @@ Walk::Walk(const ZoneOffsets& zone, std::int64_t from, std::int64_t to)
 }
 
 std::vector<std::int64_t> Walk::fire_times(const Rule& rule, Policy policy) const {
-  std::vector<std::int64_t> fired =
-      rule.kind == RuleKind::wall ? wall_fire_times(rule, policy) : absolute_fire_times(rule);
+  return fire_times(rule, matches(rule), policy);
+}
+
+Matches Walk::matches(const Rule& rule) const {
+  Matches found;
+  if (rule.kind == RuleKind::wall) {
+    found.local_minutes = matching_local_minutes(rule);
+  } else {
+    found.instants = matching_instants(rule);
+  }
+  return found;
+}
+
+std::vector<std::int64_t> Walk::fire_times(const Rule& rule, const Matches& matches, Policy policy) const {
+  if (rule.count && rule.start_local.value_or(0) < local_at(from_)) fail("a rule with COUNT began before the span");
+  std::vector<std::int64_t> fired = matches.instants;
+  for (const LocalMinute& minute : matches.local_minutes) {
+    const std::vector<std::int64_t> instants = instants_of(minute, policy);
+    fired.insert(fired.end(), instants.begin(), instants.end());
+  }
   std::sort(fired.begin(), fired.end());
   fired.erase(std::unique(fired.begin(), fired.end()), fired.end());
-  std::erase_if(fired, [&](std::int64_t at) { return at < from_ || at >= to_ || (rule.until && at > *rule.until); });
+  if (rule.until) std::erase_if(fired, [&](std::int64_t at) { return at > *rule.until; });
+  if (rule.count && fired.size() > *rule.count) fired.resize(*rule.count);
+  std::erase_if(fired, [&](std::int64_t at) { return at < from_ || at >= to_; });
   return fired;
 }
 
@@ -368,34 +388,27 @@ const LocalMinute& Walk::at_local(std::int64_t local) const {
   return wall_[static_cast<std::size_t>(index)];
 }
 
-std::vector<std::int64_t> Walk::wall_fire_times(const Rule& rule, Policy policy) const {
-  if (rule.count && (!rule.start_local || *rule.start_local < local_from_)) fail("COUNT began before the walk");
-  std::vector<std::int64_t> fired;
-  std::size_t counted = 0;
+std::vector<LocalMinute> Walk::matching_local_minutes(const Rule& rule) const {
+  std::vector<LocalMinute> matching;
   std::int64_t local = local_from_;
   for (const LocalMinute& minute : wall_) {
-    if (rule.count && counted == *rule.count) break;
-    if (is_of_rule(rule, local)) {
-      const std::vector<std::int64_t> instants = instants_of(minute, policy);
-      fired.insert(fired.end(), instants.begin(), instants.end());
-      if (!instants.empty()) ++counted;
-    }
+    if (is_of_rule(rule, local)) matching.push_back(minute);
     local += kMinute;
   }
-  return fired;
+  return matching;
 }
 
-std::vector<std::int64_t> Walk::absolute_fire_times(const Rule& rule) const {
-  std::vector<std::int64_t> fired;
+std::vector<std::int64_t> Walk::matching_instants(const Rule& rule) const {
+  std::vector<std::int64_t> matching;
   std::int64_t utc = walk_from_;
   for (const std::int64_t local : local_of_utc_) {
-    const bool fires = rule.kind == RuleKind::every_n_hours
-                           ? utc >= rule.anchor && (utc - rule.anchor) % (rule.hours_apart * kHour) == 0
-                           : is_of_rule(rule, local);
-    if (fires) fired.push_back(utc);
+    const bool is_match = rule.kind == RuleKind::every_n_hours
+                              ? utc >= rule.anchor && (utc - rule.anchor) % (rule.hours_apart * kHour) == 0
+                              : is_of_rule(rule, local);
+    if (is_match) matching.push_back(utc);
     utc += kMinute;
   }
-  return fired;
+  return matching;
 }
 
 std::vector<std::int64_t> fire_times(const ZoneOffsets& zone, const Rule& rule, Policy policy, std::int64_t from,

@@ -100,11 +100,11 @@ struct Rule {
   std::int64_t anchor = 0;
   int hours_apart = 0;
 
-  // The edges. A local time outside of them is none of the rule's; an instant after `until` is cut off last of all.
+  // The edges. Local times outside of the first two are none of the rule's; the other two cut off instants.
   std::optional<std::int64_t> start_local;
-  std::optional<std::int64_t> until_local;
-  std::optional<std::int64_t> until;  // still allowed to fire
-  std::optional<std::size_t> count;   // of local times that do happen, from `start_local` on; two passes are one time
+  std::optional<std::int64_t> until_local;  // itself included, however the policy moves it
+  std::optional<std::int64_t> until;        // itself included
+  std::optional<std::size_t> count;         // of firings: two passes are two, a skipped time is none
 };
 
 Rule daily(TimeOfDay at);
@@ -134,6 +134,12 @@ struct LocalMinute {
   std::int64_t minutes_into_gap = 0;  // from the first minute of that jump
 };
 
+// Where the fields of a rule match in a walk, before any policy. Only the one that the rule's kind asks for is filled.
+struct Matches {
+  std::vector<LocalMinute> local_minutes;
+  std::vector<std::int64_t> instants;
+};
+
 // The clock of one zone over [from, to), walked once and then asked for many rules.
 class Walk {
  public:
@@ -143,6 +149,10 @@ class Walk {
   // Ascending, without doubles: two local times that land on one instant are one firing.
   std::vector<std::int64_t> fire_times(const Rule& rule, Policy policy) const;
 
+  // The same in two steps: matching looks at every minute and is the same for all policies.
+  Matches matches(const Rule& rule) const;
+  std::vector<std::int64_t> fire_times(const Rule& rule, const Matches& matches, Policy policy) const;
+
   // What the clock on the wall showed at the minute `utc`.
   std::int64_t local_at(std::int64_t utc) const;
 
@@ -150,8 +160,8 @@ class Walk {
   const LocalMinute& at_local(std::int64_t local) const;
 
  private:
-  std::vector<std::int64_t> wall_fire_times(const Rule& rule, Policy policy) const;
-  std::vector<std::int64_t> absolute_fire_times(const Rule& rule) const;
+  std::vector<LocalMinute> matching_local_minutes(const Rule& rule) const;
+  std::vector<std::int64_t> matching_instants(const Rule& rule) const;
 
   std::int64_t from_ = 0;
   std::int64_t to_ = 0;

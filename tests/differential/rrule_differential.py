@@ -325,6 +325,8 @@ def ask_dateutil(request):
         return "hangs", None, None
     except (ValueError, OverflowError) as error:
         return "refuses", str(error), None
+    except TypeError as error:  # inside dateutil: its search for the next matching hour or minute found none
+        return "breaks", str(error), None
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
@@ -338,6 +340,8 @@ def deviation(request, state, message, ours, theirs):
     """Why dateutil's answer is not the right one; None if no known reason fits."""
     if state == "hangs":
         return "dateutil hangs (alarm)"
+    if state == "breaks":
+        return "dateutil breaks with a TypeError of its own"
     rule = brute_rrule.parse(request["trigger"]["rrule"])
     if state == "refuses":
         if "BYSECOND" in rule.by and "second must be in" in message:
@@ -420,20 +424,19 @@ def agrees_with_brute(ours, judge):
     """None if they agree, "undecided" if the horizon hides the answer, else what is wrong."""
     if ours is None:
         return f"an error, but the rule fires at {utc_text(judge.times[0])}" if judge.times else None
-    if judge.ended or len(judge.times) >= TIMES:
-        known = ours
-    else:
-        known = [t for t in ours if t < judge.covered]
+    known, right = ours, judge.times
+    if not judge.ended and len(judge.times) < TIMES:  # beyond the horizon neither is known to be complete
+        known, right = ([t for t in times if t < judge.covered] for times in (known, right))
     if judge.ended and not judge.times:
         return "times, but the rule never fires"
-    if known == judge.times:
+    if known == right:
         return None if known else "undecided"
-    for i, (a, b) in enumerate(zip(known, judge.times)):
+    for i, (a, b) in enumerate(zip(known, right)):
         if a != b:
             return f"time {i} is {utc_text(a)}, should be {utc_text(b)}"
-    if len(known) < len(judge.times):
-        return f"only {len(known)} times, {utc_text(judge.times[len(known)])} is missing"
-    return f"{utc_text(known[len(judge.times)])} is too much"
+    if len(known) < len(right):
+        return f"only {len(known)} times, {utc_text(right[len(known)])} is missing"
+    return f"{utc_text(known[len(right)])} is too much"
 
 
 class Tally:

@@ -1,6 +1,7 @@
 // A line tool for the differential tests: one JSON request a line in, one JSON answer a line out.
 //
-//   in:  {"trigger": {"kind": "cron", "cron": "0 8 * * *"}, "timezone": "Europe/London", "from": "2026-01-01T00:00:00Z",
+//   in:  {"trigger": {"kind": "cron", "cron": "0 8 * * *"}, "timezone": "Europe/London", "from":
+//   "2026-01-01T00:00:00Z",
 //         "count": 50, "dst": {"gap": "shift", "overlap": "first"}}
 //   out: {"times": ["2026-01-01T08:00:00Z", …]} or {"error": "…", "code": "…"}
 #include <fmt/format.h>

@@ -214,8 +214,20 @@ export function walk(expression, zone, from, count, years = HORIZON_YEARS) {
 // ------------------------------------------------------------------------------------------------------- croner
 
 // Why croner's answer is not ours.  `when` looks at the fields (six, upper case) and at what croner did: an Error if it
-// refused the expression.  With `instead`, croner is asked again in words that it understands, and must agree then.
+// refused the expression, else its times.  With `instead`, croner is asked again in words that it understands, and must agree then.
 const knownDifferences = [
+  {
+    // A search for "the last Tuesday" also looks at the 29th to 31st of months without them, takes the 30th of
+    // February for one, and goes on from the day which that would be: the days before it are lost.
+    reason: "nL or n#L beside a restricted day of month: croner jumps over the first days after a short month",
+    when: ({ dom, dow }, theirs, ours, zone) => {
+      if (theirs instanceof Error || !ours || !/L/.test(dow) || dom === "*" || dom === "?") return false;
+      const end = Math.min(theirs.at(-1), ours.at(-1));
+      const lost = ours.filter((t) => t <= end && !theirs.includes(t));
+      const added = theirs.filter((t) => t <= end && !ours.includes(t));
+      return added.length === 0 && lost.every((t) => new Date((t + offsetAt(zone, t)) * 1000).getUTCDate() <= 3);
+    },
+  },
   {
     reason: "? beside a restricted day field: croner 10 takes it for a restriction to every day, so every day matches",
     when: ({ dom, dow }) => (dom === "?") !== (dow === "?"),
@@ -542,7 +554,7 @@ function main() {
       return;
     }
     const known = knownDifferences.find(({ when, instead }) => {
-      if (!when(fieldsOf(cron), theirs)) return false;
+      if (!when(fieldsOf(cron), theirs, ours, asked.timezone)) return false;
       if (!instead) return true;
       const again = cronerTimes(instead(cron), asked.timezone, from);
       return !(again instanceof Error) && same(near(again), near(ours ?? []));

@@ -1,0 +1,13 @@
+# Fails if a source file in FOLDERS includes by a relative path that leaves its folder.
+foreach(folder IN LISTS FOLDERS)
+  file(GLOB_RECURSE files ${folder}/*.h ${folder}/*.cpp)
+  if(NOT files)
+    message(FATAL_ERROR "no sources in ${folder}")
+  endif()
+  foreach(file IN LISTS files)
+    file(STRINGS ${file} climbing REGEX "#include[ \t]*[<\"][^>\"]*\\.\\./")
+    if(climbing)
+      message(FATAL_ERROR "${file}: ${climbing}")
+    endif()
+  endforeach()
+endforeach()
