@@ -94,8 +94,10 @@ class Parser {
   std::unexpected<Error> fail(std::string_view message) const { return json_error(text_, position_, "JSON", message); }
 
   Result<Json> value(int depth) {
-    if (depth > kJsonDepthMax) return fail(fmt::format("nested deeper than {} levels", kJsonDepthMax));
     skip_space();
+    if (depth > kJsonDepthMax && (peek() == '{' || peek() == '[')) {
+      return fail(fmt::format("nested deeper than {} levels", kJsonDepthMax));
+    }
     Json out;
     out.offset = position_;
     switch (peek()) {

@@ -1,6 +1,7 @@
 #include "core/absolute_rule.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace carillon {
 
@@ -13,10 +14,41 @@ std::int64_t floor_divide(std::int64_t value, std::int64_t divisor) {
   return value % divisor < 0 ? quotient - 1 : quotient;
 }
 
+// Answers of AbsoluteRule::can_meet within one search; a zone uses few offsets.
+class MeetingMemory {
+ public:
+  std::optional<bool> find(seconds offset) const {
+    for (const auto& [known, answer] : answers_) {
+      if (known == offset) return answer;
+    }
+    return std::nullopt;
+  }
+  void keep(seconds offset, bool answer) { answers_.emplace_back(offset, answer); }
+
+ private:
+  std::vector<std::pair<seconds, bool>> answers_;
+};
+
+// A search that has taken this many steps in one stretch asks whether it can end at all.
+constexpr int kPatientSteps = 64;
+
 }  // namespace
 
 UnixSeconds AbsoluteRule::period_begin(UnixSeconds t) const {
   return anchor + unit * floor_divide((t - anchor).count(), unit.count());
+}
+
+// Whether periods that count and times that the clock allows ever meet while `offset` is in force. Both repeat: the
+// periods every unit · interval, the clock every day, so what counts is the remainder by what divides both lengths.
+bool AbsoluteRule::can_meet(seconds offset) const {
+  const std::int64_t cycle = std::gcd(unit.count() * interval, kSecondsPerDay);
+  const std::int64_t local_anchor = (anchor.time_since_epoch() + offset).count();
+  for (std::int64_t t = local_anchor - cycle * floor_divide(local_anchor, cycle); t < kSecondsPerDay; t += cycle) {
+    const auto member = clock.times.first_from(TimeOfDay{static_cast<std::int32_t>(t)});
+    if (member && member->seconds < t + unit.count()) return true;
+  }
+  // A period may reach over midnight.
+  return clock.times.first_from({})->seconds < unit.count();
 }
 
 // The first instant from `from` on, in a period that counts, at which the local clock matches.
@@ -26,8 +58,20 @@ UnixSeconds AbsoluteRule::period_begin(UnixSeconds t) const {
 std::optional<UnixSeconds> AbsoluteRule::next_match(UnixSeconds from, const Zone& zone, StepBudget& budget) const {
   Stretch stretch = zone.stretch_at(from);
   const UnixSeconds horizon = from + kHorizon;
+  MeetingMemory memory;
+  int steps_in_stretch = 0;
   while (from <= horizon && budget.take()) {
-    if (from >= stretch.end) stretch = zone.stretch_at(from);
+    if (from >= stretch.end) {
+      stretch = zone.stretch_at(from);
+      steps_in_stretch = memory.find(stretch.offset) ? kPatientSteps : 0;
+    }
+    if (++steps_in_stretch > kPatientSteps) {
+      if (!memory.find(stretch.offset)) memory.keep(stretch.offset, can_meet(stretch.offset));
+      if (memory.find(stretch.offset) == false) {
+        from = stretch.end;
+        continue;
+      }
+    }
     const auto local = clock.next(stretch.to_local(from) - seconds(1));
     if (!local) return std::nullopt;
     const UnixSeconds candidate = stretch.to_utc(*local);

@@ -106,12 +106,17 @@ LocalDays first_week(int y, Weekday week_start) {
 // in week 1. Its period is its own calendar year all the same.
 MonthMask week_number_mask(const MonthView& month, const DayRule& rule) {
   MonthMask mask = 0;
-  for (int y = month.year - 1; y <= month.year + 1; ++y) {
+  const LocalDays last = month.first + days(month.length - 1);
+  // Weeks of the year before reach into January, those of the next one into December.
+  const int first_year = month.month == 1 ? month.year - 1 : month.year;
+  const int last_year = month.month == 12 ? month.year + 1 : month.year;
+  for (int y = first_year; y <= last_year; ++y) {
     const LocalDays begin = first_week(y, rule.week_start);
     const LocalDays end = first_week(y + 1, rule.week_start);
     for (const int number : rule.week_numbers) {
       const LocalDays week = number > 0 ? begin + days(7 * (number - 1)) : end + days(7 * number);
-      if (week < begin || week >= end) continue;
+      const bool in_month = week <= last && week + days(6) >= month.first;
+      if (!in_month || week < begin || week >= end) continue;
       for (int i = 0; i < 7; ++i) mask |= month.bit(week + days(i));
     }
   }

@@ -15,7 +15,7 @@ namespace {
 
 // Small counts are walked; larger ones are found by bisection over `count`.
 constexpr std::uint64_t kWalkedCountMax = 1000;
-constexpr std::int64_t kCountSteps = 300'000;
+constexpr std::int64_t kCountSteps = 100'000;
 // No zone changes its clocks more often than this in the horizon of a search.
 constexpr int kStretchesMax = 4000;
 
@@ -181,17 +181,23 @@ Result<Instant> Recurrence::nth(std::uint64_t n, Instant from) const {
     }
     return from;
   }
-  // The smallest instant up to which there are n occurrences.
+  // The smallest instant up to which there are n occurrences. Only the half that is still in question is counted.
   Instant low = from;
-  Instant high = std::min({last_, add_clamped(from, kHorizon), kInstantMax});
-  const auto all = count(from, high);
+  Instant high = std::min(last_, add_clamped(from, kHorizon));
+  std::uint64_t before = 0;  // in (from, low]
+  const auto all = count(low, high);
   if (!all) return too_large();
   if (*all < n) return last_;
   while (high - low > seconds(1)) {
     const Instant middle = std::chrono::floor<seconds>(low + (high - low) / 2);
-    const auto counted = count(from, middle);
+    const auto counted = count(low, middle);
     if (!counted) return too_large();
-    (*counted >= n ? high : low) = middle;
+    if (before + *counted >= n) {
+      high = middle;
+    } else {
+      low = middle;
+      before += *counted;
+    }
   }
   return std::chrono::floor<seconds>(high);
 }

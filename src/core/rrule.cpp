@@ -137,6 +137,9 @@ class RruleParser {
       TRY_ASSIGN(const int value, number_in(name, range));
       out.push_back(value);
     } while (cursor_.eat(','));
+    std::ranges::sort(out);
+    const auto repeated = std::ranges::unique(out);
+    out.erase(repeated.begin(), repeated.end());
     return {};
   }
 

@@ -78,7 +78,9 @@ Result<Timetable> Timetable::make(const Trigger& trigger, Options options) {
   }
   TRY_ASSIGN(Source source, make_source(trigger, options));
   Timetable timetable(std::move(source), std::move(options));
-  if (!timetable.next(kInstantMin)) {
+  const Options& given = timetable.options_;
+  const bool narrowed = given.starts_at || given.ends_at || !given.exclude_dates.empty();
+  if (narrowed && !timetable.next(kInstantMin)) {
     return invalid_configuration("never fires: starts_at, ends_at and exclude_dates leave no time");
   }
   return timetable;
