@@ -335,7 +335,7 @@ Result<const Json*> JsonFields::optional(std::string_view name, JsonType type) {
 
 Result<const Json*> JsonFields::required(std::string_view name, JsonType type) {
   TRY_ASSIGN(const Json* value, optional(name, type));
-  if (value == nullptr) return fail(*object_, name, fmt::format("is missing; expected {}", describe(type)));
+  if (value == nullptr) return missing(name, describe(type));
   return value;
 }
 
@@ -379,6 +379,10 @@ Result<void> JsonFields::finish() const {
 
 std::string JsonFields::path_of(std::string_view name) const {
   return path_.empty() ? std::string(name) : fmt::format("{}.{}", path_, name);
+}
+
+std::unexpected<Error> JsonFields::missing(std::string_view name, std::string_view wanted) const {
+  return fail(*object_, name, fmt::format("is missing; expected {}", wanted));
 }
 
 std::unexpected<Error> JsonFields::fail(const Json& at, std::string_view name, std::string_view message) const {

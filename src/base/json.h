@@ -79,6 +79,7 @@ class JsonFields {
 
   std::string path_of(std::string_view name) const;
   std::unexpected<Error> fail(const Json& at, std::string_view name, std::string_view message) const;
+  std::unexpected<Error> missing(std::string_view name, std::string_view wanted) const;
 
  private:
   std::string_view text_;

@@ -15,7 +15,6 @@
 #include "carillon/version.h"
 #include "cli/completion.h"
 #include "cli/preview_command.h"
-#include "core/preview.h"
 #include "core/zone.h"
 
 namespace carillon {
@@ -32,16 +31,16 @@ ExitCode exit_code(ErrorCode code) {
   UNREACHABLE();
 }
 
-ExitCode print(const std::string& text) {
-  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-  return written ? ExitCode::done : ExitCode::failed;
-}
-
 // One line, whatever the message holds.
 ExitCode complain(std::string message, ExitCode code) {
-  std::ranges::replace(message, '\n', ' ');
+  std::ranges::replace_if(message, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
   fmt::print(stderr, "carillon: {}\n", message);
   return code;
+}
+
+ExitCode print(const std::string& text) {
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  return written ? ExitCode::done : complain("cannot write to standard output", ExitCode::failed);
 }
 
 ExitCode print_or_complain(const Result<std::string>& result) {
@@ -101,10 +100,7 @@ class CommandLine {
     command->add_option("trigger", preview_.trigger, "What fires; see below")->required()->type_name("TRIGGER");
     command->add_option("--timezone", preview_.timezone, "IANA zone of local times (default UTC)")->type_name("ZONE");
     command->add_option("--from", preview_.from, "Show times from here on (default now)")->type_name("TIME");
-    command->add_option("--count", preview_.count, "How many to show")
-        ->capture_default_str()
-        ->type_name("N")
-        ->check(CLI::Range(std::size_t{1}, kPreviewMax));
+    command->add_option("--count", preview_.count, "How many to show, 1 to 10000 (default 10)")->type_name("N");
     command->add_option("--start", preview_.start, "DTSTART of an rrule, anchor of every (default --from)")
         ->type_name("TIME");
     command->add_option("--dst-gap", preview_.dst_gap, "A local time that does not exist: shift, skip, next_valid")

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/json.h"
+#include "base/text_cursor.h"
 #include "cli/terminal.h"
 #include "cli/when.h"
 #include "core/preview.h"
@@ -38,6 +39,11 @@ Result<std::string> read_file(const std::string& path) {
   }
   std::string text(kFileBytesMax + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (file.bad()) {
+    return std::unexpected(
+        Error{.code = ErrorCode::unavailable,
+              .message = fmt::format("cannot read {}: it is not a file that can be read", quoted(path))});
+  }
   text.resize(static_cast<std::size_t>(file.gcount()));
   if (text.size() > kFileBytesMax) return invalid_request(fmt::format("{} is larger than 1 MiB", quoted(path)));
   return text;
@@ -123,6 +129,16 @@ Result<void> set_start(Trigger& trigger, const std::string& start, const Zone& z
   return invalid_request("--start goes with rrule: and every: only; the other kinds have no start");
 }
 
+Result<std::size_t> parse_count(std::string_view text) {
+  TextCursor cursor("--count", text);
+  TRY_ASSIGN(const std::int64_t count, cursor.number("a whole number"));
+  if (!cursor.at_end()) return cursor.expected("the end after a whole number");
+  if (count < 1 || count > static_cast<std::int64_t>(kPreviewMax)) {
+    return cursor.fail_at(0, fmt::format("must be 1 to {}", kPreviewMax));
+  }
+  return static_cast<std::size_t>(count);
+}
+
 std::string explain(const PreviewItem& item) {
   const auto day = std::chrono::floor<std::chrono::days>(item.asked);
   const std::string asked = format_time_of_day(TimeOfDay{static_cast<int>((item.asked - day).count())});
@@ -167,35 +183,42 @@ std::string json(const std::vector<PreviewItem>& items, const Zone& zone) {
 
 Result<std::string> run_preview(const PreviewRequest& request, Instant now) {
   Plan plan;
-  if (request.trigger.starts_with('@')) {
+  const bool from_file = request.trigger.starts_with('@');
+  if (from_file) {
     TRY_ASSIGN(plan, read_plan_file(request.trigger.substr(1)));
   } else {
     TRY_ASSIGN(plan.trigger, parse_trigger_text(request.trigger));
   }
-  if (!request.timezone.empty()) plan.timezone = request.timezone;
-  if (!request.dst_gap.empty()) {
-    TRY_ASSIGN(plan.dst.gap, parse_dst_gap(request.dst_gap));
+  TRY_ASSIGN(const std::size_t count, parse_count(request.count));
+  if (request.timezone) plan.timezone = *request.timezone;
+  if (request.dst_gap) {
+    TRY_ASSIGN(plan.dst.gap, parse_dst_gap(*request.dst_gap));
   }
-  if (!request.dst_overlap.empty()) {
-    TRY_ASSIGN(plan.dst.overlap, parse_dst_overlap(request.dst_overlap));
+  if (request.dst_overlap) {
+    TRY_ASSIGN(plan.dst.overlap, parse_dst_overlap(*request.dst_overlap));
   }
-  TRY_ASSIGN(const Zone zone, Zone::load(plan.timezone));
+  const auto in_file = [&](Error error) {
+    return from_file ? with_context(request.trigger.substr(1), std::move(error)) : std::move(error);
+  };
+  const auto zone = Zone::load(plan.timezone);
+  if (!zone) return std::unexpected(request.timezone ? zone.error() : in_file(zone.error()));
   Instant from = now;
-  if (!request.from.empty()) {
-    TRY_ASSIGN(from, parse_when(request.from, zone));
+  if (request.from) {
+    TRY_ASSIGN(from, parse_when(*request.from, *zone));
   }
-  if (!request.start.empty()) TRY(set_start(plan.trigger, request.start, zone));
+  if (request.start) TRY(set_start(plan.trigger, *request.start, *zone));
 
-  TRY_ASSIGN(const Timetable timetable, Timetable::make(plan.trigger, {.zone = zone,
-                                                                       .dst = plan.dst,
-                                                                       .created_at = from,
-                                                                       .starts_at = plan.starts_at,
-                                                                       .ends_at = plan.ends_at,
-                                                                       .exclude_dates = plan.exclude_dates}));
-  const std::vector<PreviewItem> items = preview(timetable, from, request.count);
-  if (request.json || !stdout_is_terminal()) return json(items, zone);
+  const auto timetable = Timetable::make(plan.trigger, {.zone = *zone,
+                                                        .dst = plan.dst,
+                                                        .created_at = from,
+                                                        .starts_at = plan.starts_at,
+                                                        .ends_at = plan.ends_at,
+                                                        .exclude_dates = plan.exclude_dates});
+  if (!timetable) return std::unexpected(in_file(timetable.error()));
+  const std::vector<PreviewItem> items = preview(*timetable, from, count);
+  if (request.json || !stdout_is_terminal()) return json(items, *zone);
   if (items.empty()) return fmt::format("no times from {} on\n", format_instant(from));
-  return table(items, zone);
+  return table(items, *zone);
 }
 
 }  // namespace carillon

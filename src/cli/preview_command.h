@@ -1,7 +1,7 @@
 // `carillon preview`: the next times of a trigger, offline.
 #pragma once
 
-#include <cstddef>
+#include <optional>
 #include <string>
 
 #include "base/error.h"
@@ -9,15 +9,15 @@
 
 namespace carillon {
 
-// As given on the command line; empty means not given.
+// As given on the command line.
 struct PreviewRequest {
   std::string trigger;  // cron:…, rrule:…, every:…, daily:…, weekly:…, once:… or @file.json
-  std::string timezone;
-  std::string from;
-  std::string start;
-  std::string dst_gap;
-  std::string dst_overlap;
-  std::size_t count = 10;
+  std::optional<std::string> timezone;
+  std::optional<std::string> from;
+  std::optional<std::string> start;
+  std::optional<std::string> dst_gap;
+  std::optional<std::string> dst_overlap;
+  std::string count = "10";
   bool json = false;
 };
 

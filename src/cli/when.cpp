@@ -17,7 +17,11 @@ Result<Instant> parse_when(std::string_view text, const Zone& zone) {
   } else {
     TRY_ASSIGN(local, parse_local_seconds(text));
   }
-  return Instant(zone.resolve(local).first);
+  const Instant at(zone.resolve(local).first);
+  if (at < kInstantMin || at > kInstantMax) {
+    return TextCursor("time", text).fail("outside the years 0001 to 9999 in UTC");
+  }
+  return at;
 }
 
 }  // namespace carillon

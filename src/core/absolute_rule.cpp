@@ -73,12 +73,14 @@ std::optional<UnixSeconds> AbsoluteRule::next_match(UnixSeconds from, const Zone
       }
     }
     const auto local = clock.next(stretch.to_local(from) - seconds(1));
-    if (!local) return std::nullopt;
-    const UnixSeconds candidate = stretch.to_utc(*local);
-    if (candidate >= stretch.end) {
-      from = std::max(stretch.end, candidate - kOffsetSlack);
+    const bool clocks_go_back = stretch.local_after_end() < stretch.local_end();
+    if (!local && !clocks_go_back) return std::nullopt;
+    if (!local || stretch.to_utc(*local) >= stretch.end) {
+      // Where clocks go back, local times before *local come again.
+      from = clocks_go_back ? stretch.end : std::max(stretch.end, stretch.to_utc(*local) - kOffsetSlack);
       continue;
     }
+    const UnixSeconds candidate = stretch.to_utc(*local);
     const std::int64_t period = floor_divide((candidate - anchor).count(), unit.count());
     const std::int64_t past = period - interval * floor_divide(period, interval);
     if (past == 0) return candidate;
@@ -87,22 +89,57 @@ std::optional<UnixSeconds> AbsoluteRule::next_match(UnixSeconds from, const Zone
   return std::nullopt;
 }
 
-std::vector<UnixSeconds> AbsoluteRule::members(UnixSeconds period, const Zone& zone, StepBudget& budget) const {
+// The instants of one period, by their index. A period that is a whole hour or minute of the local clock need not be
+// listed: the set of times knows its members by number.
+class AbsoluteRule::Period {
+ public:
+  // `first` is a match in the period, so its day is allowed.
+  Period(const AbsoluteRule& rule, UnixSeconds first, const Zone& zone, StepBudget& budget) : rule_(&rule) {
+    const UnixSeconds begin = rule.period_begin(first);
+    const UnixSeconds end = begin + rule.unit;
+    const Stretch stretch = zone.stretch_at(begin);
+    const LocalSeconds local = stretch.to_local(begin);
+    const auto day = std::chrono::floor<std::chrono::days>(local);
+    if (end <= stretch.end && (local - day) % rule.unit == seconds(0)) {
+      const auto begin_time = static_cast<std::int32_t>((local - day).count());
+      const auto end_time = begin_time + static_cast<std::int32_t>(rule.unit.count());
+      midnight_ = stretch.to_utc(day);
+      base_ = rule.clock.times.count_before(TimeOfDay{begin_time});
+      size_ = rule.clock.times.count_before(TimeOfDay{end_time}) - base_;
+      return;
+    }
+    for (auto match = rule.next_match(begin, zone, budget); match && *match < end;
+         match = rule.next_match(*match + seconds(1), zone, budget)) {
+      listed_.push_back(*match);
+    }
+    size_ = static_cast<std::int64_t>(listed_.size());
+  }
+
+  std::int64_t size() const { return size_; }
+  UnixSeconds at(std::int64_t index) const {
+    if (!listed_.empty()) return listed_[static_cast<std::size_t>(index)];
+    return midnight_ + seconds(rule_->clock.times.at(base_ + index).seconds);
+  }
+
+ private:
+  const AbsoluteRule* rule_;
+  std::int64_t size_ = 0;
+  UnixSeconds midnight_;
+  std::int64_t base_ = 0;
+  std::vector<UnixSeconds> listed_;
+};
+
+// The instants that set_positions pick from the period of `first`, in order; none if the budget ends on the way.
+std::vector<UnixSeconds> AbsoluteRule::picked(UnixSeconds first, const Zone& zone, StepBudget& budget) const {
+  const Period period(*this, first, zone, budget);
   std::vector<UnixSeconds> found;
-  for (UnixSeconds from = period; from < period + unit;) {
-    const auto match = next_match(from, zone, budget);
-    if (!match || *match >= period + unit) break;
-    found.push_back(*match);
-    from = *match + seconds(1);
-  }
-  std::vector<UnixSeconds> picked;
-  const auto total = static_cast<std::int64_t>(found.size());
+  if (budget.steps <= 0) return found;
   for (const int position : set_positions) {
-    const std::int64_t index = position > 0 ? position - 1 : total + position;
-    if (index >= 0 && index < total) picked.push_back(found[static_cast<std::size_t>(index)]);
+    const std::int64_t index = position > 0 ? position - 1 : period.size() + position;
+    if (index >= 0 && index < period.size()) found.push_back(period.at(index));
   }
-  std::ranges::sort(picked);
-  return picked;
+  std::ranges::sort(found);
+  return found;
 }
 
 std::optional<UnixSeconds> AbsoluteRule::next_by_position(UnixSeconds from, const Zone& zone,
@@ -114,11 +151,10 @@ std::optional<UnixSeconds> AbsoluteRule::next_by_position(UnixSeconds from, cons
 
   UnixSeconds search = period_begin(from);
   while (const auto match = next_match(search, zone, budget)) {
-    const UnixSeconds period = period_begin(*match);
-    const std::vector<UnixSeconds> picked = members(period, zone, budget);
-    const auto found = std::ranges::lower_bound(picked, from);
-    if (found != picked.end()) return *found;
-    search = period + unit;
+    const std::vector<UnixSeconds> candidates = picked(*match, zone, budget);
+    const auto found = std::ranges::lower_bound(candidates, from);
+    if (found != candidates.end()) return *found;
+    search = period_begin(*match) + unit;
   }
   return std::nullopt;
 }

@@ -40,7 +40,8 @@ struct AbsoluteRule {
   bool can_meet(std::chrono::seconds offset) const;
   std::optional<UnixSeconds> next_match(UnixSeconds from, const Zone& zone, StepBudget& budget) const;
   std::optional<UnixSeconds> next_by_position(UnixSeconds from, const Zone& zone, StepBudget& budget) const;
-  std::vector<UnixSeconds> members(UnixSeconds period, const Zone& zone, StepBudget& budget) const;
+  class Period;
+  std::vector<UnixSeconds> picked(UnixSeconds first, const Zone& zone, StepBudget& budget) const;
 };
 
 // More than any two offsets of one zone differ.

@@ -30,7 +30,8 @@ Verdict retry_or_park(const AttemptFacts& facts, const AttemptEnd& end, Verdict 
   const auto planned = next_attempt_at(
       facts.retry, {.job = facts.job, .failures = verdict.attempts, .planned_at = facts.planned_at, .now = now});
   if (!planned) return park(verdict);
-  return queued_at(verdict, end.retry_at ? std::max(now, *end.retry_at) : *planned);
+  const bool handler_chose = end.result == AttemptResult::error && end.retry_at;
+  return queued_at(verdict, handler_chose ? std::max(now, *end.retry_at) : *planned);
 }
 
 // Gives the attempt back, unless this is the `limit`-th time in a row.
@@ -81,6 +82,7 @@ Verdict after_attempt(const AttemptFacts& facts, const AttemptEnd& end, Instant 
   if (end.result == AttemptResult::lease_lost) verdict.losses = facts.losses + 1;
 
   if (facts.deadline && now >= *facts.deadline) {
+    if (gives_attempt_back(end.result)) --verdict.attempts;
     return moved(verdict, JobState::cutoff_reached, VerdictReason::deadline);
   }
   // The holder's word decides: what it completed is done, whatever was asked for meanwhile.
@@ -102,7 +104,10 @@ Verdict after_attempt(const AttemptFacts& facts, const AttemptEnd& end, Instant 
     case AttemptResult::released:
       verdict.releases = facts.releases;
       if (!end.started) {
+        // Nothing happened: no row of bad luck ends here, and none goes on.
         --verdict.attempts;
+        verdict.losses = facts.losses;
+        verdict.rate_limits = facts.rate_limits;
         return queued_at(verdict, now);
       }
       if (interrupted_too_often(verdict, verdict.releases, kReleasesPerAttempt) && used_up(facts, verdict)) {

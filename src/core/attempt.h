@@ -51,7 +51,7 @@ struct AttemptEnd {
   bool skipped = false;             // of ok: the handler had nothing to do
   bool permanent = false;           // of error: trying again is pointless
   bool started = true;              // of released: the handler had been entered
-  std::optional<Instant> retry_at;  // of error and rate_limited: not before this
+  std::optional<Instant> retry_at;  // of error: instead of the policy's time; of rate_limited: when to come again
 };
 
 enum class VerdictReason : std::uint8_t {

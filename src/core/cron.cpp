@@ -163,6 +163,7 @@ class CronParser {
       if (kind.days == Days::of_week && (cursor_.peek() == '#' || upper(cursor_.peek()) == 'L'))
         return nth_weekday(low);
       single = !cursor_.eat('-');
+      if (single && low > kind.top) low = kind.min;  // 7 alone is Sunday, where the week begins
       if (!single) {
         TRY_ASSIGN(high, value(kind));
         if (kind.days == Days::of_week && high == 0 && low > 0) high = 7;  // fri-sun

@@ -34,6 +34,9 @@ struct MonthView {
   int weekday_of_day(int day) const { return (first_weekday + day - 1) % 7; }
 };
 
+// Periods that begin after the calendar's end begin after this.
+constexpr LocalDays kAfterCalendar{year(kYearMax + 2) / 1 / 1};
+
 LocalDays new_year(int y) { return LocalDays(year(y) / 1 / 1); }
 
 MonthMask every_weekday(const MonthView& month, Weekday day) {
@@ -125,8 +128,6 @@ MonthMask week_number_mask(const MonthView& month, const DayRule& rule) {
 
 }  // namespace
 
-MonthMask all_days(year_month month) { return MonthView(month).all(); }
-
 MonthMask DayRule::mask(year_month month_wanted) const {
   const MonthView month(month_wanted);
   if ((months >> (month.month - 1) & 1) == 0) return 0;
@@ -166,6 +167,9 @@ std::int64_t DayStep::period_of(LocalDays day) const {
 
 LocalDays DayStep::first_day(std::int64_t period) const {
   const std::chrono::year_month_day ymd(start);
+  const std::int64_t per_year = unit == Unit::year ? 1 : 12;
+  const bool by_calendar = unit == Unit::year || unit == Unit::month;
+  if (by_calendar && period / per_year > kYearMax) return kAfterCalendar + days(period);
   switch (unit) {
     case Unit::day: return start + days(period);
     case Unit::week: {

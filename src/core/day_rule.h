@@ -60,8 +60,6 @@ struct DayStep {
   LocalDays first_day(std::int64_t period) const;
 };
 
-MonthMask all_days(std::chrono::year_month month);
-
 inline LocalDays first_of(std::chrono::year_month month) { return LocalDays(month / std::chrono::day(1)); }
 
 }  // namespace carillon

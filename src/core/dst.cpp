@@ -10,14 +10,14 @@ Result<DstGap> parse_dst_gap(std::string_view text) {
   for (const DstGap gap : {DstGap::shift, DstGap::skip, DstGap::next_valid}) {
     if (text == to_string(gap)) return gap;
   }
-  return invalid_request(fmt::format("dst gap policy {}: allowed are shift, skip, next_valid", quoted(text)));
+  return invalid_request(fmt::format("dst gap policy {}, column 1: allowed are shift, skip, next_valid", quoted(text)));
 }
 
 Result<DstOverlap> parse_dst_overlap(std::string_view text) {
   for (const DstOverlap overlap : {DstOverlap::first, DstOverlap::second, DstOverlap::both}) {
     if (text == to_string(overlap)) return overlap;
   }
-  return invalid_request(fmt::format("dst overlap policy {}: allowed are first, second, both", quoted(text)));
+  return invalid_request(fmt::format("dst overlap policy {}, column 1: allowed are first, second, both", quoted(text)));
 }
 
 std::string_view to_string(DstGap gap) {

@@ -20,15 +20,16 @@ std::string lower(std::string_view text) {
 
 struct Bounds {
   std::string_view what;
+  std::int64_t min;
   std::int64_t max;
 };
 
-// Two digits, 0 to bounds.max.
 Result<std::int32_t> two_digits(TextCursor& cursor, Bounds bounds) {
   const std::size_t begin = cursor.position();
   TRY_ASSIGN(const std::int64_t value, cursor.number(bounds.what, {.min = 2, .max = 2}));
-  if (value > bounds.max) {
-    return cursor.fail_at(begin, fmt::format("{} must be 00 to {:02}, not {}", bounds.what, bounds.max, value));
+  if (value < bounds.min || value > bounds.max) {
+    return cursor.fail_at(
+        begin, fmt::format("{} must be {:02} to {:02}, not {:02}", bounds.what, bounds.min, bounds.max, value));
   }
   return static_cast<std::int32_t>(value);
 }
@@ -47,12 +48,12 @@ Result<Weekday> parse_weekday(TextCursor& cursor) {
 std::string_view short_name(Weekday day) { return kDayNames[static_cast<std::size_t>(day)].substr(0, 3); }
 
 Result<TimeOfDay> read_time_of_day(TextCursor& cursor) {
-  TRY_ASSIGN(const std::int32_t hour, two_digits(cursor, {"the hour", 23}));
+  TRY_ASSIGN(const std::int32_t hour, two_digits(cursor, {"the hour", 0, 23}));
   if (!cursor.eat(':')) return cursor.expected("a colon (write HH:MM or HH:MM:SS)");
-  TRY_ASSIGN(const std::int32_t minute, two_digits(cursor, {"the minute", 59}));
+  TRY_ASSIGN(const std::int32_t minute, two_digits(cursor, {"the minute", 0, 59}));
   std::int32_t second = 0;
   if (cursor.eat(':')) {
-    TRY_ASSIGN(second, two_digits(cursor, {"the second", 59}));
+    TRY_ASSIGN(second, two_digits(cursor, {"the second", 0, 59}));
   }
   return TimeOfDay{(hour * 60 + minute) * 60 + second};
 }
@@ -77,12 +78,10 @@ Result<LocalDays> read_date(TextCursor& cursor) {
   TRY_ASSIGN(const std::int64_t year, cursor.number("the year", {.min = 4, .max = 4}));
   if (year < kYearMin) return cursor.fail_at(begin, "the year must be 0001 to 9999");
   if (!cursor.eat('-')) return cursor.expected("a dash (write YYYY-MM-DD)");
-  const std::size_t month_begin = cursor.position();
-  TRY_ASSIGN(const std::int32_t month, two_digits(cursor, {"the month", 12}));
-  if (month < 1) return cursor.fail_at(month_begin, "the month must be 01 to 12");
+  TRY_ASSIGN(const std::int32_t month, two_digits(cursor, {"the month", 1, 12}));
   if (!cursor.eat('-')) return cursor.expected("a dash (write YYYY-MM-DD)");
   const std::size_t day_begin = cursor.position();
-  TRY_ASSIGN(const std::int32_t day, two_digits(cursor, {"the day", 31}));
+  TRY_ASSIGN(const std::int32_t day, two_digits(cursor, {"the day", 1, 31}));
   const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(year)),
                                          std::chrono::month(static_cast<unsigned>(month)),
                                          std::chrono::day(static_cast<unsigned>(day))};

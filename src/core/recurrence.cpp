@@ -16,6 +16,7 @@ namespace {
 // Small counts are walked; larger ones are found by bisection over `count`.
 constexpr std::uint64_t kWalkedCountMax = 1000;
 constexpr std::int64_t kCountSteps = 100'000;
+constexpr Duration kFirstCountedSpan = std::chrono::days(1);
 // No zone changes its clocks more often than this in the horizon of a search.
 constexpr int kStretchesMax = 4000;
 
@@ -74,11 +75,12 @@ Result<Recurrence> Recurrence::make(const RecurrenceRule& rule, const Frame& fra
   if (rule.until) {
     recurrence.last_ = *rule.until;
   } else if (rule.until_local && std::holds_alternative<AbsoluteRule>(recurrence.rule_)) {
-    // Up to the last instant whose local clock does not show a later time.
-    recurrence.last_ = Instant(frame.zone.resolve(*rule.until_local).second);
+    // A local time that exists twice means the first one (RFC 5545, 3.3.5), but a day ends only once.
+    const auto until = frame.zone.resolve(*rule.until_local);
+    recurrence.last_ = Instant(rule.until_whole_day ? until.second : until.first);
   }
   if (!recurrence.next(before_start)) {
-    if (recurrence.last_ < Instant(mapping.first) || (rule.until_local && *rule.until_local < frame.start)) {
+    if ((rule.until && *rule.until < Instant(mapping.first)) || (rule.until_local && *rule.until_local < frame.start)) {
       return invalid_configuration(
           fmt::format("never fires: UNTIL lies before the start {}", format_local_seconds(frame.start)));
     }
@@ -133,17 +135,22 @@ std::optional<Occurrence> Recurrence::next_wall(const WallRule& rule, UnixSecond
 }
 
 std::optional<std::uint64_t> Recurrence::count(Instant after, Instant upto) const {
+  StepBudget budget{.steps = kCountSteps};
+  return count(after, upto, budget);
+}
+
+std::optional<std::uint64_t> Recurrence::count(Instant after, Instant upto, StepBudget& budget) const {
   const Instant end = std::min(upto, last_);
   if (after >= end) return 0;
   // Occurrences are whole seconds: (after, end] is the same as [from, to).
   const UnixSeconds from = std::chrono::floor<seconds>(after) + seconds(1);
   const UnixSeconds to = std::chrono::floor<seconds>(end) + seconds(1);
-  if (const auto* wall = std::get_if<WallRule>(&rule_)) return count_wall(*wall, from, to);
-  StepBudget budget{.steps = kCountSteps};
+  if (const auto* wall = std::get_if<WallRule>(&rule_)) return count_wall(*wall, from, to, budget);
   return std::get<AbsoluteRule>(rule_).count(from, to, frame_.zone, budget);
 }
 
-std::uint64_t Recurrence::count_wall(const WallRule& rule, UnixSeconds from, UnixSeconds to) const {
+std::optional<std::uint64_t> Recurrence::count_wall(const WallRule& rule, UnixSeconds from, UnixSeconds to,
+                                                    StepBudget& budget) const {
   std::uint64_t total = 0;
   while (from < to) {
     const Stretch stretch = frame_.zone.stretch_at(from);
@@ -157,6 +164,7 @@ std::uint64_t Recurrence::count_wall(const WallRule& rule, UnixSeconds from, Uni
     // Moved out of a gap, unless it lands on an occurrence that is there anyway.
     for (auto moved = next_from_gap(rule, stretch, from - seconds(1), frame_.dst.gap);
          moved && moved->at < Instant(end);) {
+      if (!budget.take()) return std::nullopt;
       const auto at = std::chrono::floor<seconds>(moved->at);
       if (!fires_itself(at)) ++total;
       moved = next_from_gap(rule, stretch, at, frame_.dst.gap);
@@ -171,35 +179,42 @@ Result<Instant> Recurrence::nth(std::uint64_t n, Instant from) const {
     return invalid_configuration(
         fmt::format("COUNT={} takes too long to follow for this rule; give an end with UNTIL instead", n));
   };
+  StepBudget budget{.steps = kCountSteps};
   if (n <= kWalkedCountMax) {
-    StepBudget budget{.steps = kCountSteps};
     for (std::uint64_t i = 0; i < n; ++i) {
       const auto found = next(from, budget);
-      if (!found && budget.steps <= 0) return too_large();
-      if (!found) return last_;  // the calendar ends before the count does
+      if (budget.steps <= 0) return too_large();
+      if (!found) break;  // the calendar ends before the count does
       from = found->at;
     }
     return from;
   }
-  // The smallest instant up to which there are n occurrences. Only the half that is still in question is counted.
+  // Spans of growing length are counted until the n-th lies in one; then that one is halved until it is found.
   Instant low = from;
-  Instant high = std::min(last_, add_clamped(from, kHorizon));
   std::uint64_t before = 0;  // in (from, low]
-  const auto all = count(low, high);
-  if (!all) return too_large();
-  if (*all < n) return last_;
-  while (high - low > seconds(1)) {
-    const Instant middle = std::chrono::floor<seconds>(low + (high - low) / 2);
-    const auto counted = count(low, middle);
+  for (Duration length = kFirstCountedSpan;; length *= 2) {
+    if (low >= last_) return last_;
+    Instant high = std::min(last_, add_clamped(low, length));
+    auto counted = count(low, high, budget);
     if (!counted) return too_large();
-    if (before + *counted >= n) {
-      high = middle;
-    } else {
-      low = middle;
+    if (before + *counted < n) {
       before += *counted;
+      low = high;
+      continue;
     }
+    while (high - low > seconds(1)) {
+      const Instant middle = std::chrono::floor<seconds>(low + (high - low) / 2);
+      counted = count(low, middle, budget);
+      if (!counted) return too_large();
+      if (before + *counted >= n) {
+        high = middle;
+      } else {
+        low = middle;
+        before += *counted;
+      }
+    }
+    return std::chrono::floor<seconds>(high);
   }
-  return std::chrono::floor<seconds>(high);
 }
 
 std::vector<Occurrence> Recurrence::skipped(Instant after, Instant upto, std::size_t most) const {

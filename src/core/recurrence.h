@@ -28,6 +28,8 @@ struct RecurrenceRule {
   std::optional<std::uint64_t> count;
   std::optional<Instant> until;             // given in UTC
   std::optional<LocalSeconds> until_local;  // given in local time
+  bool until_whole_day = false;             // given as a date: until_local is that day's last second
+  std::size_t until_column = 0;             // where UNTIL stood in the text
   std::vector<int> by_month;
   std::vector<int> by_week_number;
   std::vector<int> by_year_day;
@@ -76,7 +78,9 @@ class Recurrence {
 
   std::optional<Occurrence> next(Instant after, StepBudget& budget) const;
   std::optional<Occurrence> next_wall(const WallRule& rule, UnixSeconds after) const;
-  std::uint64_t count_wall(const WallRule& rule, UnixSeconds from, UnixSeconds to) const;
+  std::optional<std::uint64_t> count_wall(const WallRule& rule, UnixSeconds from, UnixSeconds to,
+                                          StepBudget& budget) const;
+  std::optional<std::uint64_t> count(Instant after, Instant upto, StepBudget& budget) const;
   Result<Instant> nth(std::uint64_t n, Instant from) const;
 
   std::variant<WallRule, AbsoluteRule> rule_;

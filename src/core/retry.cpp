@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string>
 
-#include "base/check.h"
 #include "base/hash.h"
 
 namespace carillon {
@@ -18,23 +17,28 @@ struct Nominal {
   Duration spread;
 };
 
+// Not more than the delay itself, whatever was given.
 Duration part_of(Duration delay, double jitter) {
-  return Duration(static_cast<std::int64_t>(static_cast<double>(delay.count()) * std::clamp(jitter, 0.0, 1.0)));
+  if (!(jitter > 0)) return Duration(0);  // also if it is not a number
+  const double spread = static_cast<double>(delay.count()) * std::min(jitter, 1.0);
+  return std::min(delay, Duration(static_cast<std::int64_t>(spread)));
 }
+
+Duration sane(Duration delay, Duration max = kDurationMax) { return std::clamp(delay, Duration(0), max); }
 
 std::optional<Nominal> nominal(const RetryPolicy& policy, std::uint32_t failures) {
   const std::uint32_t n = std::max<std::uint32_t>(failures, 1);
   if (const auto* table = std::get_if<RetryTable>(&policy)) {
     if (table->delays.empty()) return Nominal{};
-    const Duration delay = table->delays[std::min<std::size_t>(n, table->delays.size()) - 1];
+    const Duration delay = sane(table->delays[std::min<std::size_t>(n, table->delays.size()) - 1]);
     return Nominal{delay, part_of(delay, table->jitter)};
   }
   if (const auto* exponential = std::get_if<RetryExponential>(&policy)) {
-    const Duration base = std::min(exponential->base, kDurationMax / 32);
+    const Duration base = sane(exponential->base, kDurationMax / 32);
     const Duration delay = base * (std::int64_t{1} << std::min(n - 1, kDoublingsMax));
     return Nominal{delay, part_of(delay, exponential->jitter)};
   }
-  if (const auto* fixed = std::get_if<RetryFixed>(&policy)) return Nominal{fixed->delay, Duration(0)};
+  if (const auto* fixed = std::get_if<RetryFixed>(&policy)) return Nominal{sane(fixed->delay), Duration(0)};
   return std::nullopt;
 }
 

@@ -154,14 +154,15 @@ class RruleParser {
   }
 
   Result<void> by_day() {
+    std::size_t given = 0;
     do {
-      if (rule_.by_day.size() == kListMax) return cursor_.fail(fmt::format("BYDAY has more than {} values", kListMax));
+      if (++given > kListMax) return cursor_.fail(fmt::format("BYDAY has more than {} values", kListMax));
       NthWeekday day;
       if (cursor_.at_digit() || cursor_.peek() == '-' || cursor_.peek() == '+') {
         TRY_ASSIGN(day.nth, number_in("the number before a day", {1, 53, true}));
       }
       TRY(weekday("BYDAY", day.day));
-      rule_.by_day.push_back(day);
+      if (std::ranges::find(rule_.by_day, day) == rule_.by_day.end()) rule_.by_day.push_back(day);
     } while (cursor_.eat(','));
     return {};
   }
@@ -169,6 +170,7 @@ class RruleParser {
   // 20261231, 20261231T090000 or 20261231T080000Z.
   Result<void> until() {
     const std::size_t begin = cursor_.position();
+    rule_.until_column = begin + 1;
     std::array<int, 6> fields{};
     constexpr std::array<int, 6> kWidths{4, 2, 2, 2, 2, 2};
     bool has_time = false;
@@ -194,6 +196,7 @@ class RruleParser {
     }
     if (!has_time) {
       rule_.until_local = LocalDays(date) + std::chrono::days(1) - std::chrono::seconds(1);
+      rule_.until_whole_day = true;
       return {};
     }
     const LocalSeconds local = LocalDays(date) + std::chrono::hours(fields[3]) + std::chrono::minutes(fields[4]) +
@@ -214,6 +217,11 @@ class RruleParser {
   Result<void> check_combinations() const {
     const Frequency frequency = rule_.frequency;
     const bool yearly = frequency == Frequency::yearly;
+    // Further apart than searches reach: the second one would never be found.
+    constexpr std::array<std::int64_t, 7> kPeriods{400, 4800, 20'871, 146'097, 3'506'328, 210'379'680, 12'622'780'800};
+    if (rule_.interval > kPeriods[static_cast<std::size_t>(frequency)]) {
+      return refuse("INTERVAL", "INTERVAL is longer than 400 years");
+    }
     if (has("COUNT") && has("UNTIL")) return refuse("UNTIL", "COUNT and UNTIL do not go together");
     if (has("BYWEEKNO") && !yearly) return refuse("BYWEEKNO", "BYWEEKNO goes only with FREQ=YEARLY");
     if (has("BYYEARDAY") &&

@@ -4,13 +4,16 @@
 
 #include <algorithm>
 
-#include "base/check.h"
 #include "core/cron.h"
 #include "core/rrule.h"
 
 namespace carillon {
 
 namespace {
+
+// Excluded times that are stepped over one by one; only near clock changes, elsewhere whole days are left out at once.
+constexpr int kExcludedStepsMax = 400'000;
+constexpr std::size_t kSkippedMax = 10'000;
 
 constexpr LocalSeconds kCalendarBegin{LocalDays(std::chrono::year(kYearMin) / 1 / 1)};
 
@@ -45,8 +48,11 @@ Result<Rule> wall_clock_rule(const Trigger& trigger, const Timetable::Options& o
   }
   const auto& rrule = std::get<RruleTrigger>(trigger);
   TRY_ASSIGN(RecurrenceRule rule, parse_rrule(rrule.rrule));
-  return Rule{std::move(rule), rrule.start.value_or(options.zone.to_local(options.created_at)),
-              fmt::format("rrule {}", quoted(rrule.rrule))};
+  // What never fires because of its end is pointed at there.
+  const std::string name = rule.until_column == 0
+                               ? fmt::format("rrule {}", quoted(rrule.rrule))
+                               : fmt::format("rrule {}, column {}", quoted(rrule.rrule), rule.until_column);
+  return Rule{std::move(rule), rrule.start.value_or(options.zone.to_local(options.created_at)), name};
 }
 
 }  // namespace
@@ -79,9 +85,10 @@ Result<Timetable> Timetable::make(const Trigger& trigger, Options options) {
   TRY_ASSIGN(Source source, make_source(trigger, options));
   Timetable timetable(std::move(source), std::move(options));
   const Options& given = timetable.options_;
-  const bool narrowed = given.starts_at || given.ends_at || !given.exclude_dates.empty();
+  const bool narrowed = !std::holds_alternative<Recurrence>(timetable.source_) || given.starts_at || given.ends_at ||
+                        !given.exclude_dates.empty();
   if (narrowed && !timetable.next(kInstantMin)) {
-    return invalid_configuration("never fires: starts_at, ends_at and exclude_dates leave no time");
+    return invalid_configuration("never fires: the calendar, starts_at, ends_at and exclude_dates leave no time");
   }
   return timetable;
 }
@@ -122,18 +129,24 @@ bool Timetable::is_excluded(const Occurrence& occurrence) const {
          options_.exclude_dates.contains(std::chrono::floor<std::chrono::days>(occurrence.local));
 }
 
-Instant Timetable::end_of_day(LocalDays day) const {
-  return Instant(options_.zone.resolve(day + std::chrono::days(1)).first) - Duration(1);
+// The last instant of a local day, if clocks do not change in it or near it: then no other day's time, moved by a gap
+// or come again by an overlap, lies in it.
+std::optional<Instant> Timetable::end_of_plain_day(LocalDays day) const {
+  const Zone& zone = options_.zone;
+  const UnixSeconds begin = zone.resolve(day).first;
+  const UnixSeconds end = zone.resolve(day + std::chrono::days(1)).first;
+  const Stretch stretch = zone.stretch_at(begin);
+  if (stretch.begin > begin - std::chrono::days(2) || stretch.end < end + std::chrono::days(2)) return std::nullopt;
+  return Instant(end) - Duration(1);
 }
 
 std::optional<Occurrence> Timetable::next(Instant after) const {
   if (options_.starts_at) after = std::max(after, *options_.starts_at - Duration(1));
-  // Each round leaves an excluded date behind, so there are at most that many and one.
-  for (std::size_t i = 0; i <= 2 * options_.exclude_dates.size(); ++i) {
+  for (int i = 0; i < kExcludedStepsMax; ++i) {
     const auto found = next_of_source(after);
     if (!found || (options_.ends_at && found->at > *options_.ends_at)) return std::nullopt;
     if (!is_excluded(*found)) return found;
-    after = std::max(found->at, end_of_day(std::chrono::floor<std::chrono::days>(found->local)));
+    after = end_of_plain_day(std::chrono::floor<std::chrono::days>(found->local)).value_or(found->at);
   }
   return std::nullopt;
 }
@@ -160,16 +173,27 @@ std::optional<Occurrence> Timetable::newest(Instant after, Instant upto) const {
 std::optional<std::uint64_t> Timetable::count(Instant after, Instant upto) const {
   if (options_.starts_at) after = std::max(after, *options_.starts_at - Duration(1));
   if (options_.ends_at) upto = std::min(upto, *options_.ends_at);
+  if (after >= upto) return 0;
   auto total = count_of_source(after, upto);
-  if (!total) return std::nullopt;
-  // What falls on excluded dates is counted one by one: an occurrence's date is what the rule asked for.
+  int steps = 0;
   for (const LocalDays day : options_.exclude_dates) {
-    const Instant begin = Instant(options_.zone.resolve(day - std::chrono::days(1)).first);
-    Instant t = std::max(after, begin);
-    for (auto found = next_of_source(t); found && found->at <= upto; found = next_of_source(found->at)) {
+    if (!total) break;
+    // Two days earlier: the day before may not exist.
+    const Instant begin = Instant(options_.zone.resolve(day - std::chrono::days(2)).first);
+    if (begin > upto) break;
+    if (const auto end = end_of_plain_day(day)) {
+      const Instant midnight = Instant(options_.zone.resolve(day).first) - Duration(1);
+      const auto excluded = count_of_source(std::max(after, midnight), std::min(upto, *end));
+      total = excluded ? std::optional(*total - *excluded) : std::nullopt;
+      continue;
+    }
+    // Clocks change nearby: which day a time belongs to is what the rule asked for, so each one is looked at.
+    for (auto found = next_of_source(std::max(after, begin)); found && found->at <= upto;
+         found = next_of_source(found->at)) {
       const auto date = std::chrono::floor<std::chrono::days>(found->local);
       if (date > day + std::chrono::days(1)) break;
       if (date == day) --*total;
+      if (++steps > kExcludedStepsMax) return std::nullopt;
     }
   }
   return total;
@@ -180,8 +204,9 @@ std::vector<Occurrence> Timetable::skipped(Instant after, Instant upto, std::siz
   if (recurrence == nullptr) return {};
   if (options_.starts_at) after = std::max(after, *options_.starts_at - Duration(1));
   if (options_.ends_at) upto = std::min(upto, *options_.ends_at);
-  std::vector<Occurrence> lost = recurrence->skipped(after, upto, most);
+  std::vector<Occurrence> lost = recurrence->skipped(after, upto, options_.exclude_dates.empty() ? most : kSkippedMax);
   std::erase_if(lost, [&](const Occurrence& occurrence) { return is_excluded(occurrence); });
+  if (lost.size() > most) lost.resize(most);
   return lost;
 }
 

@@ -53,6 +53,9 @@ using Trigger =
 
 inline constexpr Duration kEveryMin = std::chrono::seconds(1);
 
+// A duration that `every` can take: at least a second.
+Result<Duration> parse_interval(std::string_view text);
+
 // The short form of the command line: `cron:0 8 * * *`, `rrule:FREQ=…`, `every:2h`, `daily:08:00`,
 // `weekly:mon,fri@08:00`, `once:2026-03-29T01:00:00Z`.
 Result<Trigger> parse_trigger_text(std::string_view text);

@@ -39,13 +39,12 @@ Result<Trigger> once(std::string_view text, JsonFields& fields) {
     TRY_ASSIGN(const Instant instant, read_json_instant(text, *at, fields.path_of("at")));
     return OnceTrigger{.at = instant};
   }
-  TRY_ASSIGN(const Json* missing, fields.required("at", JsonType::string));
-  return fields.fail(*missing, "at", "is missing");
+  return fields.missing("at", "an instant as RFC 3339 or Unix milliseconds");
 }
 
 Result<Trigger> every(std::string_view text, JsonFields& fields) {
   EveryTrigger trigger;
-  TRY_ASSIGN(trigger.every, required_text(text, fields, "every", parse_duration));
+  TRY_ASSIGN(trigger.every, required_text(text, fields, "every", parse_interval));
   if (const Json* anchor = fields.optional("anchor")) {
     TRY_ASSIGN(trigger.anchor, read_json_instant(text, *anchor, fields.path_of("anchor")));
   }

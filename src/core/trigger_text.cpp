@@ -25,6 +25,12 @@ Result<Trigger> weekly(std::string_view text) {
 
 }  // namespace
 
+Result<Duration> parse_interval(std::string_view text) {
+  TRY_ASSIGN(const Duration every, parse_duration(text));
+  if (every < kEveryMin) return TextCursor("duration", text).fail("an interval must be at least 1s");
+  return every;
+}
+
 Result<Trigger> parse_trigger_text(std::string_view text) {
   const std::size_t colon = text.find(':');
   const std::string_view kind = text.substr(0, colon);
@@ -41,7 +47,7 @@ Result<Trigger> parse_trigger_text(std::string_view text) {
     return DailyTrigger{.at = at};
   }
   if (kind == "every") {
-    TRY_ASSIGN(const Duration every, parse_duration(rest));
+    TRY_ASSIGN(const Duration every, parse_interval(rest));
     return EveryTrigger{.every = every};
   }
   if (kind == "once") {

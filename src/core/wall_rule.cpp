@@ -25,6 +25,7 @@ LocalSeconds at(LocalDays day, TimeOfDay time) { return day + seconds(time.secon
 }  // namespace
 
 std::optional<LocalDays> WallRule::first_day_from(LocalDays from, LocalDays horizon) const {
+  if (from > horizon) return std::nullopt;
   for (year_month month = month_of(from); first_of(month) <= horizon; month += months(1)) {
     MonthMask allowed = mask(month);
     const auto passed = (from - first_of(month)).count();

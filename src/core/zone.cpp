@@ -26,11 +26,11 @@ constexpr const char* kZoneList = "/usr/share/zoneinfo/tzdata.zi";
 constexpr UnixSeconds kFarPast{std::chrono::floor<seconds>(kInstantMin) - days(10)};
 constexpr UnixSeconds kFarFuture{std::chrono::floor<seconds>(kInstantMax) + days(10)};
 
-// Rules of daylight saving repeat with the calendar, every 400 years of 146,097 days. The table is read up to the end
-// of one whole cycle; what lies beyond is looked up one or more cycles earlier.
+// Rules of daylight saving repeat with the calendar, every 400 years of 146,097 days. Abseil extends a zone's last rule
+// by such a cycle; what lies beyond its last change is looked up one or more cycles earlier.
 constexpr seconds kCycle = days(146097);
-constexpr UnixSeconds kCycleBegin{std::chrono::sys_days(std::chrono::year(2037) / 1 / 1)};
-constexpr UnixSeconds kCycleEnd = kCycleBegin + kCycle;
+// A zone whose table reaches this far still changes its clocks; those that no longer do end long before.
+constexpr UnixSeconds kExtended{std::chrono::sys_days(std::chrono::year(2200) / 1 / 1)};
 
 // Larger than any change of an offset (Samoa crossed the date line by 24 h) plus any offset.
 constexpr seconds kLocalSlack = days(3);
@@ -88,7 +88,9 @@ struct Zone::Data {
   std::vector<UnixSeconds> changes;
   std::vector<seconds> offsets;
 
-  // Takes over all changes of the offset up to the end of one calendar cycle.
+  bool repeats() const { return !changes.empty() && changes.back() >= kExtended; }
+
+  // Takes over all changes of the offset, up to one calendar cycle after the last one that the zone's file names.
   void read(const absl::TimeZone& zone) {
     absl::TimeZone::CivilTransition transition;
     absl::Time t = absl::InfinitePast();
@@ -96,7 +98,6 @@ struct Zone::Data {
     while (zone.NextTransition(t, &transition)) {
       t = zone.At(transition.to).trans;
       const UnixSeconds at{seconds(absl::ToUnixSeconds(t))};
-      if (at >= kCycleEnd) break;
       const seconds offset = absl_offset(zone, at);
       if (offset == offsets.back()) continue;  // only the abbreviation changed
       if (at <= kFarPast) {
@@ -117,7 +118,7 @@ Result<Zone> Zone::load(std::string_view name) {
   }
   if (!names.contains(name)) {
     return invalid_configuration(
-        fmt::format("unknown time zone {}{}; allowed are the names of the IANA database, like "
+        fmt::format("time zone {}, column 1: unknown{}; allowed are the names of the IANA database, like "
                     "Europe/London or UTC",
                     quoted(name), suggestion(names, name)));
   }
@@ -158,10 +159,8 @@ Stretch Zone::stretch_at(UnixSeconds t) const {
   const std::vector<UnixSeconds>& changes = data_->changes;
   const std::vector<seconds>& offsets = data_->offsets;
 
-  // A zone whose clocks still change repeats its last cycle for ever.
-  const bool repeats = !changes.empty() && changes.back() >= kCycleEnd - days(400);
   seconds shifted{0};
-  if (repeats && t >= kCycleEnd) shifted = kCycle * ((t - kCycleEnd) / kCycle + 1);
+  if (data_->repeats() && t >= changes.back()) shifted = kCycle * ((t - changes.back()) / kCycle + 1);
   const UnixSeconds within = t - shifted;
 
   const auto next = std::ranges::upper_bound(changes, within);
@@ -174,11 +173,6 @@ Stretch Zone::stretch_at(UnixSeconds t) const {
   if (next != changes.end()) {
     stretch.end = *next + shifted;
     stretch.offset_after = offsets[index + 1];
-  } else if (repeats) {
-    // The last stretch of the cycle ends with the first change of the next one.
-    const auto first = std::ranges::lower_bound(changes, kCycleBegin);
-    stretch.end = *first + kCycle + shifted;
-    stretch.offset_after = offsets[static_cast<std::size_t>(first - changes.begin()) + 1];
   }
   return stretch;
 }

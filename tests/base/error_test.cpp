@@ -83,7 +83,9 @@ TEST(CheckDeathTest, AFailedCheckSaysWhatAndWhere) {
 
 TEST(Check, ATrueConditionDoesNothing) { CHECK(1 + 1 == 2); }
 
-TEST(Version, IsASemanticVersion) { EXPECT_THAT(std::string(version()), testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+")); }
+TEST(Version, IsASemanticVersion) {
+  EXPECT_THAT(std::string(version()), testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
+}
 
 }  // namespace
 }  // namespace carillon

@@ -22,9 +22,9 @@ TEST(StableHash, IsTheSameForEver) {
 }
 
 TEST(StableHash, PartsDoNotRunIntoEachOther) {
-  const std::array hashes{stable_hash({"abc"}),      stable_hash({"a", "bc"}),     stable_hash({"ab", "c"}),
-                          stable_hash({"", "abc"}),  stable_hash({"abc", ""}),     stable_hash({"a", "b", "c"}),
-                          stable_hash({"c", "ab"}),  stable_hash({}),              stable_hash({""}),
+  const std::array hashes{stable_hash({"abc"}),     stable_hash({"a", "bc"}), stable_hash({"ab", "c"}),
+                          stable_hash({"", "abc"}), stable_hash({"abc", ""}), stable_hash({"a", "b", "c"}),
+                          stable_hash({"c", "ab"}), stable_hash({}),          stable_hash({""}),
                           stable_hash({"", ""})};
   for (auto hash = hashes.begin(); hash != hashes.end(); ++hash) {
     EXPECT_EQ(std::find(hash + 1, hashes.end(), *hash), hashes.end());

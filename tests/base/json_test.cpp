@@ -34,7 +34,8 @@ TEST(Json, ReadsEveryTypeOfValue) {
 }
 
 TEST(Json, NumbersStayAsTheyWereWritten) {
-  for (const std::string text : {"0", "-0", "1e400", "0.10000000000000000001", "123456789012345678901234567890", "1E-7"}) {
+  for (const std::string text :
+       {"0", "-0", "1e400", "0.10000000000000000001", "123456789012345678901234567890", "1E-7"}) {
     EXPECT_EQ(parsed(text).text, text);
   }
 }

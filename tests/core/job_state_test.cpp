@@ -13,11 +13,12 @@
 namespace carillon {
 namespace {
 
-// Section 2 of the semantics, read again and written as a matrix: row to column, x where the move is allowed. (invariant 14)
+// Section 2 of the semantics, read again and written as a matrix: row to column, x where the move is allowed.
+// (invariant 14)
 //
-// Beyond the arrows of the diagram: "any state that is not final → cancelled | cutoff_reached" (a deadline ends dlq jobs
-// too), "a due occurrence never run → missed | skipped" (waiting and queued have not run; what is missed is written as
-// such from the beginning, so no row moves there).
+// Beyond the arrows of the diagram: "any state that is not final → cancelled | cutoff_reached" (a deadline ends dlq
+// jobs too), "a due occurrence never run → missed | skipped" (waiting and queued have not run; what is missed is
+// written as such from the beginning, so no row moves there).
 constexpr std::array<std::string_view, 9> kOrder{"waiting", "queued",    "processing",     "dlq",   "done",
                                                  "skipped", "cancelled", "cutoff_reached", "missed"};
 constexpr std::array<std::string_view, 9> kMatrix{

@@ -63,9 +63,9 @@ TEST(Date, RefusesDaysThatDoNotExist) {
   expect_refused(parse_date, {{"2026-02-29", 9, "there is no day 29 in that month"},
                               {"1900-02-29", 9, "there is no day 29 in that month"},
                               {"2026-04-31", 9, "there is no day 31 in that month"},
-                              {"2026-01-32", 9, "the day must be"},
-                              {"2026-01-00", 9, "there is no day 00 in that month"},
-                              {"2026-13-01", 6, "the month must be"},
+                              {"2026-01-32", 9, "the day must be 01 to 31, not 32"},
+                              {"2026-01-00", 9, "the day must be 01 to 31, not 00"},
+                              {"2026-13-01", 6, "the month must be 01 to 12, not 13"},
                               {"2026-00-01", 6, "the month must be 01 to 12"},
                               {"0000-01-01", 1, "the year must be 0001 to 9999"},
                               {"26-01-01", 1, "the year needs 4 digits"},
@@ -75,11 +75,6 @@ TEST(Date, RefusesDaysThatDoNotExist) {
                               {"2026-1-1", 6, "the month needs 2 digits"},
                               {"2026-01-01T", 11, "expected the end after YYYY-MM-DD"},
                               {"", 1, "expected the year, found the end"}});
-}
-
-TEST(Date, TheAllowedRangeInAMessageIsTheTrueOne) {
-  EXPECT_THAT(error_of(parse_date("2026-13-01")).message, testing::HasSubstr("the month must be 01 to 12, not 13"));
-  EXPECT_THAT(error_of(parse_date("2026-01-32")).message, testing::HasSubstr("the day must be 01 to 31, not 32"));
 }
 
 RC_GTEST_PROP(Date, ReadsBackAsTheSame, ()) {
@@ -108,8 +103,7 @@ TEST(LocalTime, HasNoZoneAndNoFraction) {
 }
 
 RC_GTEST_PROP(LocalTime, ReadsBackAsTheSame, ()) {
-  const auto second =
-      *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::int64_t>(-62135596800, 253402300800));
+  const auto second = *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::int64_t>(-62135596800, 253402300800));
   const LocalSeconds given{std::chrono::seconds(second)};
   RC_ASSERT(value_of(parse_local_seconds(format_local_seconds(given))) == given);
 }

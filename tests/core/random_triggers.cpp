@@ -42,14 +42,15 @@ std::string any_days(int ordinal_max) {
   std::vector<std::string> list;
   for (int i = draw(1, 3); i > 0; --i) {
     const int ordinal = ordinal_max > 0 && chance(2) ? draw(1, ordinal_max) : 0;
-    list.push_back(fmt::format("{}{}{}", ordinal > 0 && chance(2) ? "-" : "", ordinal > 0 ? std::to_string(ordinal) : "",
-                               pick(kDays)));
+    list.push_back(fmt::format("{}{}{}", ordinal > 0 && chance(2) ? "-" : "",
+                               ordinal > 0 ? std::to_string(ordinal) : "", pick(kDays)));
   }
   return fmt::format("{}", fmt::join(list, ","));
 }
 
 LocalSeconds any_local_time() {
-  const auto day = std::chrono::floor<std::chrono::days>(local("2005-01-01T00:00:00")) + std::chrono::days(draw(0, 9000));
+  const auto day =
+      std::chrono::floor<std::chrono::days>(local("2005-01-01T00:00:00")) + std::chrono::days(draw(0, 9000));
   // Often in the small hours, where clocks change.
   return day + (chance(2) ? seconds(1800 * draw(0, 8)) : seconds(draw(0, 86399)));
 }
@@ -146,7 +147,8 @@ std::string any_rrule(RruleLimits limits) {
   if (chance(4)) add_list(rule, "BYSECOND", numbers(0, 59, 2));
   if (rule.size() != before_by && chance(4)) add_list(rule, "BYSETPOS", numbers_from_ends(4, 2));
 
-  if (limits.ends && chance(4)) rule += fmt::format(";COUNT={}", draw(1, 250));
+  if (limits.ends && chance(4))
+    rule += fmt::format(";COUNT={}", draw(1, 250));
   else if (limits.ends && chance(4)) {
     rule += fmt::format(";UNTIL={}{}", compact(any_local_time() + std::chrono::days(3000)), chance(2) ? "Z" : "");
   }

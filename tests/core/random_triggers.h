@@ -25,10 +25,24 @@ auto pick(const List& list) {
 }
 
 // Those of schedules.md, and some more whose clocks do odd things.
-inline constexpr std::array<std::string_view, 18> kZones{
-    "UTC",           "Europe/London", "America/New_York", "America/Santiago",  "Australia/Lord_Howe", "Pacific/Chatham",
-    "Africa/Cairo",  "Europe/Dublin", "Antarctica/Troll", "Africa/Casablanca", "Pacific/Apia",        "Asia/Kolkata",
-    "America/Nuuk",  "Asia/Tehran",   "America/Havana",   "Asia/Beirut",       "Pacific/Auckland",    "America/St_Johns"};
+inline constexpr std::array<std::string_view, 18> kZones{"UTC",
+                                                         "Europe/London",
+                                                         "America/New_York",
+                                                         "America/Santiago",
+                                                         "Australia/Lord_Howe",
+                                                         "Pacific/Chatham",
+                                                         "Africa/Cairo",
+                                                         "Europe/Dublin",
+                                                         "Antarctica/Troll",
+                                                         "Africa/Casablanca",
+                                                         "Pacific/Apia",
+                                                         "Asia/Kolkata",
+                                                         "America/Nuuk",
+                                                         "Asia/Tehran",
+                                                         "America/Havana",
+                                                         "Asia/Beirut",
+                                                         "Pacific/Auckland",
+                                                         "America/St_Johns"};
 
 std::string any_zone();
 DstPolicy any_dst_policy();

@@ -89,8 +89,9 @@ TEST(RetryExponential, TheLongestBaseDoesNotOverflow) {
   const RetryPolicy policy = RetryExponential{.base = kDurationMax, .jitter = 1};
   EXPECT_GE(delay_bounds(policy, kFailuresMost)->min, 0s);
   EXPECT_LE(delay_bounds(policy, kFailuresMost)->max, 2 * kDurationMax);
-  EXPECT_GE(*next_attempt_at(policy, {.job = "j", .failures = kFailuresMost, .planned_at = kInstantMax, .now = kInstantMax}),
-            kInstantMax);
+  EXPECT_GE(
+      *next_attempt_at(policy, {.job = "j", .failures = kFailuresMost, .planned_at = kInstantMax, .now = kInstantMax}),
+      kInstantMax);
 }
 
 // S0: planned 07:00, hangs and fails at 07:25; then each attempt fails at once.
@@ -125,6 +126,29 @@ TEST(RetryNone, NeverRetries) {
 TEST(Retry, ZeroFailuresCountAsOne) {
   EXPECT_EQ(delay_after(RetryTable{.jitter = 0}, 0), 1min);
   EXPECT_EQ(delay_after(RetryExponential{}, 0), 60s);
+}
+
+TEST(Retry, WhatNoPolicyShouldSayIsHeldInBounds) {
+  const Duration longest = Duration::max();
+  for (const RetryPolicy& policy :
+       {RetryPolicy(RetryTable{.delays = {longest}, .jitter = 1}),
+        RetryPolicy(RetryTable{.delays = {-longest}, .jitter = 1}),
+        RetryPolicy(RetryTable{.delays = {1min}, .jitter = 1e300}),
+        RetryPolicy(RetryTable{.delays = {1min}, .jitter = -5}),
+        RetryPolicy(RetryTable{.delays = {1min}, .jitter = std::numeric_limits<double>::quiet_NaN()}),
+        RetryPolicy(RetryTable{.delays = {}}), RetryPolicy(RetryExponential{.base = longest, .jitter = 1}),
+        RetryPolicy(RetryExponential{.base = -1s}), RetryPolicy(RetryFixed{.delay = longest}),
+        RetryPolicy(RetryFixed{.delay = -1h})}) {
+    for (const std::uint32_t failures : {0U, 1U, 7U, kFailuresMost}) {
+      const auto bounds = delay_bounds(policy, failures);
+      EXPECT_GE(bounds->min, 0s);
+      EXPECT_LE(bounds->max, 2 * kDurationMax);
+      const Instant next =
+          *next_attempt_at(policy, {.job = "j", .failures = failures, .planned_at = kNow - 1h, .now = kNow});
+      EXPECT_GE(next, kNow);
+      EXPECT_LE(next, kInstantMax);
+    }
+  }
 }
 
 Duration any_delay() { return Duration(draw<std::int64_t>(0, draw(0, 1) == 0 ? 7'200'000'000 : kDurationMax.count())); }
@@ -172,7 +196,8 @@ RC_GTEST_PROP(Retry, TheDelayStaysInItsBoundsForAnyNumberOfFailures, ()) {  // i
   const RetryPolicy policy = any_policy();
   const std::uint32_t failures = any_failures();
   const std::string job = *rc::gen::arbitrary<std::string>();
-  const Instant now = Instant(Duration(draw<std::int64_t>(kInstantMin.time_since_epoch().count(), kInstantMax.time_since_epoch().count())));
+  const Instant now = Instant(
+      Duration(draw<std::int64_t>(kInstantMin.time_since_epoch().count(), kInstantMax.time_since_epoch().count())));
   const Instant planned_at = add_clamped(now, -any_delay());
   const RetryQuestion question{.job = job, .failures = failures, .planned_at = planned_at, .now = now};
 

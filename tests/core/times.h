@@ -32,12 +32,12 @@ inline std::string text_of(Instant instant) {
 // A trigger in its short form with what else a timetable needs, all optional.
 struct Setting {
   std::string_view zone = "UTC";
-  std::string_view start = {};                         // of rrule
+  std::string_view start;  // of rrule
   std::string_view created = "2026-01-01T00:00:00Z";
-  DstPolicy dst = {};
-  std::string_view starts_at = {};
-  std::string_view ends_at = {};
-  std::set<LocalDays> exclude_dates = {};
+  DstPolicy dst;
+  std::string_view starts_at;
+  std::string_view ends_at;
+  std::set<LocalDays> exclude_dates;
 };
 
 inline Timetable::Options options_of(const Setting& setting) {

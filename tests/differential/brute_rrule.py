@@ -17,13 +17,15 @@ Where the RFC leaves room, this is what is decided here:
     The set is one of local times, taken before the zone's gaps and overlaps are looked at.
  6. DAILY and coarser are expanded in local time and then mapped to UTC.  A local time in a gap is read with the
     offset before the gap (so it moves forward), one in an overlap is the first.  Two local times that map onto the
-    same instant are one occurrence, also for COUNT.  Occurrences are ordered by instant.
+    same instant are one occurrence, also for COUNT.  Occurrences are ordered by instant; but what comes before
+    DTSTART is told by the local clock (a DTSTART in a gap moves past local times that are later than it).
  7. HOURLY and finer step in absolute time.  Windows of one unit are counted from DTSTART's own unit; BY parts
     filter on the local clock of each instant.  HOURLY without BYMINUTE keeps its distance in seconds from DTSTART
     even where the local minute changes (Lord Howe moves its clock by 30 minutes).
  8. COUNT counts occurrences from DTSTART on.  UNTIL is inclusive: a UTC instant is compared with instants; a
     local time or a date (the whole of that day) with the local time the rule names.  For HOURLY and finer, where
-    the rule names instants, a local UNTIL is first mapped to an instant like any local time.
+    the rule names instants, a local UNTIL is first mapped to an instant like any local time: in an overlap it "refers
+    to the first occurrence of the referenced time" (RFC 5545, 3.3.5).
  9. BYSECOND=60 is read as 59: no zone has a leap second any more.
 
 Run as a program it answers the same JSON lines as the engine's line tool, so that a case can be replayed.
@@ -349,7 +351,7 @@ def settle(local_times, zone, wanted, until=None):
     return instants, [seen[t] for t in instants], ran_out
 
 
-# -------------------------------------------------------------------------------------------- HOURLY, MINUTELY, SECONDLY
+# ------------------------------------------------------------------------------------------- HOURLY, MINUTELY, SECONDLY
 
 TILE = 900  # seconds; see _offset
 

@@ -42,7 +42,7 @@ inline void expect_one_line(const Error& error) {
 
 struct Refusal {
   std::string_view text;
-  std::size_t column;    // where the error points, counted from 1
+  std::size_t column;     // where the error points, counted from 1
   std::string_view says;  // part of the message
 };
 

@@ -1,6 +1,6 @@
 // Compares the engine's cron triggers with npm croner on random expressions.
 //
-//     node cron_differential.mjs NEXT_LINES [--expressions N] [--seed S]
+//     node cron_differential.mjs NEXT_LINES [--expressions N] [--seed S] [--mutate]
 //
 // NEXT_LINES is the engine's line tool: a JSON request a line in, a JSON answer a line out.  For each expression the
 // first 20 times from a random instant are compared.  Where croner differs or refuses, the reason must be one of
@@ -9,6 +9,8 @@
 //
 // Most expressions are asked in UTC.  Those in other zones keep to the hours from 6 to 22, where no clock is ever
 // changed: what happens at a change is a matter of policy that croner does not share, and is tested elsewhere.
+//
+// --mutate is the negative control: it spoils some of the engine's answers and succeeds only if each is noticed.
 
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -214,7 +216,8 @@ export function walk(expression, zone, from, count, years = HORIZON_YEARS) {
 // ------------------------------------------------------------------------------------------------------- croner
 
 // Why croner's answer is not ours.  `when` looks at the fields (six, upper case) and at what croner did: an Error if it
-// refused the expression, else its times.  With `instead`, croner is asked again in words that it understands, and must agree then.
+// refused the expression, else its times.  With `instead`, croner is asked again in words that it understands, and
+// must agree then.
 const knownDifferences = [
   {
     // A search for "the last Tuesday" also looks at the 29th to 31st of months without them, takes the 30th of
@@ -490,6 +493,16 @@ function times(answer) {
   return all.some(Number.isNaN) ? undefined : all;
 }
 
+// An answer that is wrong in one of a few ways, all of them within the first times.
+function spoil(random, answer) {
+  const list = [...answer.times];
+  const way = random.int(0, 3);
+  if (way === 0) list.splice(random.int(0, 1), 1);
+  if (way === 1) list[0] = text(Date.parse(list[0]) / 1000 + random.pick([-60, -1, 1, 60, 3600]));
+  if (way === 2) list.splice(1, 0, list[0]);
+  return way === 3 ? { error: "spoiled", code: "invalid_request" } : { times: list };
+}
+
 const same = (a, b) => a.length === b.length && a.every((t, i) => t === b[i]);
 
 function main() {
@@ -500,12 +513,13 @@ function main() {
     return at >= 0 ? Number(args[at + 1]) : otherwise;
   };
   if (!tool) {
-    console.error("usage: cron_differential.mjs NEXT_LINES [--expressions N] [--seed S]");
+    console.error("usage: cron_differential.mjs NEXT_LINES [--expressions N] [--seed S] [--mutate]");
     process.exit(2);
   }
   const wanted = option("--expressions", full ? 3000 : 300);
   const seed = option("--seed", 20260105);
-  const version = JSON.parse(readFileSync(new URL("node_modules/croner/package.json", import.meta.url), "utf8")).version;
+  const mutate = args.includes("--mutate");
+  const { version } = JSON.parse(readFileSync(new URL("node_modules/croner/package.json", import.meta.url), "utf8"));
   const began = Date.now();
 
   const random = new Random(seed);
@@ -513,14 +527,25 @@ function main() {
   const refusals = REFUSED.map((cron) => request(cron, "UTC", Date.UTC(2026, 0, 5) / 1000));
   const answers = ask(tool, [...requests, ...refusals]);
 
+  const spoiled = [];
+  if (mutate) {
+    requests.forEach((asked, i) => {
+      if ((answers[i]?.times?.length ?? 0) < 3 || !random.chance(0.15)) return;
+      answers[i] = spoil(random, answers[i]);
+      spoiled.push(asked);
+    });
+  }
+
   let passed = 0;
   let failed = 0;
   let agreed = 0;
   let never = 0;
   const reasons = new Map();
+  const failures = new Set();
   const fail = (asked, why, ours) => {
     failed++;
-    if (failed > 25) return;
+    failures.add(asked);
+    if (failed > 25 || mutate) return;
     console.log(`FAILED ${why}\n${JSON.stringify(asked).slice(0, 400)}`);
     if (ours) console.log(`  ours: ${ours.slice(0, 6).map(text).join(" ")}`);
   };
@@ -579,6 +604,12 @@ function main() {
   for (const [reason, n] of reasons) console.log(`REPORT cron:   ${n} ${reason}`);
   console.log(`REPORT cron: never fires, refused: ${never}; must be refused: ${REFUSED.length}`);
   console.log(`REPORT cron: failures: ${failed}; ${Math.round((Date.now() - began) / 1000)} s`);
+  if (mutate) {
+    const noticed = spoiled.filter((asked) => failures.has(asked)).length;
+    console.log(`REPORT cron: spoiled answers: ${spoiled.length}, noticed ${noticed}`);
+    console.log(`${noticed} passed, ${spoiled.length - noticed} failed`);
+    process.exit(noticed > 0 && noticed === spoiled.length ? 0 : 1);
+  }
   console.log(`${passed} passed, ${failed} failed`);
   process.exit(failed > 0 ? 1 : 0);
 }

@@ -125,6 +125,6 @@ async function main() {
     console.log(`REPORT npm rrule:   ${freq}: ${row.differ} of ${row.rules}`);
   }
   for (const example of examples) console.log(`REPORT npm rrule:   e.g. ${example}`);
-  console.log(`REPORT npm rrule: of those that differ it refuses ${refuses}, and ${unsorted} are right with their lists sorted`);
+  console.log(`REPORT npm rrule: of those that differ, ${refuses} are refused and ${unsorted} right with sorted lists`);
   console.log(`REPORT npm rrule: ${differ} of ${rules.length} rules differ (${hangs} hang)`);
 }
