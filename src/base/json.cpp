@@ -15,6 +15,9 @@ namespace {
 // Up to this many members a key is compared with its predecessors one by one; beyond, a set finds duplicates.
 constexpr std::size_t kLinearMembersMax = 16;
 
+// Of a number that is shown in a message.
+constexpr std::size_t kShownDigitsMax = 32;
+
 // Length of the valid UTF-8 sequence at the head of `bytes`, or 0. Overlong forms, surrogates and values above
 // U+10FFFF are not valid (RFC 3629).
 std::size_t utf8_length(std::string_view bytes) {
@@ -356,7 +359,8 @@ Result<std::int64_t> JsonFields::integer_of(std::string_view text, const Json& v
   const auto [parsed_to, ec] = std::from_chars(value.text.data(), end, number);
   if (value.type != JsonType::number || ec != std::errc{} || parsed_to != end || number < range.min ||
       number > range.max) {
-    const std::string found = value.type == JsonType::number ? value.text : std::string(describe(value.type));
+    const std::string found =
+        value.type == JsonType::number ? value.text.substr(0, kShownDigitsMax) : std::string(describe(value.type));
     return json_error(text, value.offset, path,
                       fmt::format("expected a whole number from {} to {}, found {}", range.min, range.max, found));
   }

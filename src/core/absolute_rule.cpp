@@ -73,11 +73,11 @@ std::optional<UnixSeconds> AbsoluteRule::next_match(UnixSeconds from, const Zone
       }
     }
     const auto local = clock.next(stretch.to_local(from) - seconds(1));
-    const bool clocks_go_back = stretch.local_after_end() < stretch.local_end();
-    if (!local && !clocks_go_back) return std::nullopt;
+    // Where clocks go back, local times from before the search come again.
+    const bool come_again = stretch.to_local(from) > stretch.local_after_end();
+    if (!local && !come_again) return std::nullopt;
     if (!local || stretch.to_utc(*local) >= stretch.end) {
-      // Where clocks go back, local times before *local come again.
-      from = clocks_go_back ? stretch.end : std::max(stretch.end, stretch.to_utc(*local) - kOffsetSlack);
+      from = come_again ? stretch.end : std::max(stretch.end, stretch.to_utc(*local) - kOffsetSlack);
       continue;
     }
     const UnixSeconds candidate = stretch.to_utc(*local);

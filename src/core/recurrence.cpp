@@ -115,7 +115,8 @@ std::optional<Occurrence> Recurrence::next_wall(const WallRule& rule, UnixSecond
   Stretch stretch = frame_.zone.stretch_at(after + seconds(1));
   for (int i = 0; i < kStretchesMax; ++i) {
     const LocalSpan span = own_span(stretch, frame_.dst.overlap);
-    const auto local = rule.next(std::max(stretch.to_local(after), span.begin - seconds(1)));
+    const LocalSeconds searched = std::max(stretch.to_local(after), span.begin - seconds(1));
+    const auto local = rule.next(searched);
 
     std::optional<Occurrence> found = next_from_gap(rule, stretch, after, frame_.dst.gap);
     if (local && *local < span.end && (!found || Instant(stretch.to_utc(*local)) <= found->at)) {
@@ -123,9 +124,8 @@ std::optional<Occurrence> Recurrence::next_wall(const WallRule& rule, UnixSecond
     }
     if (found) return found;
     after = stretch.end - seconds(1);
-    const bool clocks_go_back = stretch.local_after_end() < stretch.local_end();
-    if (!clocks_go_back || frame_.dst.overlap == DstOverlap::first) {
-      // No local time comes again, so nothing matches before *local and the stretches up to it need no look.
+    if (searched < stretch.local_after_end()) {
+      // No local time before the search comes again, so nothing matches before *local in any stretch.
       if (!local) return std::nullopt;
       after = std::max(after, stretch.to_utc(*local) - kOffsetSlack);
     }
