@@ -11,6 +11,7 @@ namespace carillon {
 namespace {
 
 bool wants_colour() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): read at the start, before there is a second thread.
   const char* no_color = std::getenv("NO_COLOR");
   return stdout_is_terminal() && (no_color == nullptr || *no_color == '\0');
 }

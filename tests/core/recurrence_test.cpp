@@ -64,7 +64,7 @@ TEST(RecurrencePhase, EveryFifthMonthEqualsWalkingMonthsForFiftyYears) {
   std::vector<LocalSeconds> expected;
   for (int month = 0; month < 50 * 12; month += 5) {
     const auto date = year(2024) / 1 / 31 + std::chrono::months(month);
-    if (date.ok()) expected.push_back(LocalDays(date) + 9h);  // months without a 31st are left out, not moved
+    if (date.ok()) expected.emplace_back(LocalDays(date) + 9h);  // months without a 31st are left out, not moved
   }
   expect_locals(rule("FREQ=MONTHLY;INTERVAL=5", "2024-01-31T09:00:00", "Europe/London"), expected);
 }
@@ -73,7 +73,7 @@ TEST(RecurrencePhase, EveryThirdYearEqualsWalkingYears) {
   std::vector<LocalSeconds> expected;
   for (int y = 2024; y < 2324; y += 3) {
     const auto date = std::chrono::year(y) / 2 / 29;
-    if (date.ok()) expected.push_back(LocalDays(date) + 9h);
+    if (date.ok()) expected.emplace_back(LocalDays(date) + 9h);
   }
   expect_locals(rule("FREQ=YEARLY;INTERVAL=3", "2024-02-29T09:00:00", "Europe/London"), expected);
 }
