@@ -1,4 +1,5 @@
-// How long `next` takes for common rules, beside the least that any answer in local time costs.
+// How long `next` takes for common rules, and an answer to hostile ones, beside the least that any answer in local time
+// costs.
 //
 //   carillon_bench           a table
 //   carillon_bench --json    {"results": [{"name": …, "ours": calls/s, "raw": calls/s, "ratio": …, …}]}
@@ -16,7 +17,9 @@
 #include <ctime>
 #include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "allocations.h"
@@ -71,6 +74,20 @@ constexpr std::array<Rule, 2> kMakes{{
     {"make_rrule", "rrule:FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR;BYSETPOS=-1", "Europe/London", {}},
 }};
 
+// Rules that never fire, or that ask for a long search: read, refused or answered, each within ten milliseconds.
+constexpr Nanoseconds kHostile = std::chrono::milliseconds(10);
+const std::vector<std::pair<std::string_view, std::string>> kHostileTriggers{
+    {"hostile_february_30", "rrule:FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30"},
+    {"hostile_cron_february_30", "cron:0 0 30 2 *"},
+    {"hostile_long_count", "rrule:FREQ=SECONDLY;COUNT=999999999"},
+    {"hostile_set_position_500", "rrule:FREQ=MONTHLY;BYDAY=MO;BYSETPOS=500"},
+    {"hostile_set_position_300", "rrule:FREQ=MONTHLY;BYDAY=MO;BYSETPOS=300"},
+    {"hostile_sixtieth_monday", "rrule:FREQ=MONTHLY;BYDAY=60MO"},
+    {"hostile_never_meets", "rrule:FREQ=SECONDLY;INTERVAL=2;BYSECOND=1"},
+    {"hostile_garbage_rrule", "rrule:" + std::string(10'000, '\x7f')},
+    {"hostile_garbage_cron", "cron:" + std::string(10'000, '*')},
+};
+
 struct Figure {
   std::string_view name;
   double ns = 0;
@@ -93,10 +110,7 @@ Instant raw_next(const Zone& zone, Instant at) { return Instant(zone.resolve(zon
 Timetable make(const Rule& rule, const Zone& zone) {
   Trigger trigger = parse_trigger_text(rule.trigger).value();
   if (auto* rrule = std::get_if<RruleTrigger>(&trigger)) rrule->start = kStart;
-  return Timetable::make(
-             trigger,
-             {.zone = zone, .dst = {}, .created_at = kBegin, .starts_at = {}, .ends_at = {}, .exclude_dates = {}})
-      .value();
+  return Timetable::make(trigger, {.zone = zone, .created_at = kBegin}).value();
 }
 
 Nanoseconds thread_time() {
@@ -165,6 +179,31 @@ Figure measure(const Rule& rule, const Zone& zone, Step step) {
           .goal = rule.goal};
 }
 
+// The median of twenty times from the text to an answer, whichever it is.
+Figure measure_hostile(std::string_view name, const std::string& text, const Zone& zone) {
+  constexpr int kRounds = 20;
+  std::vector<double> ns;
+  std::vector<double> raw_ns;
+  Walker raw([&](Instant at) { return raw_next(zone, at); });
+  const std::uint64_t allocated_before = allocations();
+  for (int round = 0; round < kRounds; ++round) {
+    const Nanoseconds begin = thread_time();
+    if (auto trigger = parse_trigger_text(text)) {
+      if (auto* rrule = std::get_if<RruleTrigger>(&*trigger)) rrule->start = kStart;
+      const auto timetable = Timetable::make(*trigger, {.zone = zone, .created_at = kBegin});
+      if (timetable) CHECK(timetable->next(kBegin).has_value());
+    }
+    ns.push_back((thread_time() - begin).count());
+    raw_ns.push_back(raw.run(1000).count());
+  }
+  const auto allocated = static_cast<double>(allocations() - allocated_before);
+  return {.name = name,
+          .ns = median(std::move(ns)),
+          .raw_ns = median(std::move(raw_ns)),
+          .allocations = allocated / kRounds,
+          .goal = kHostile};
+}
+
 std::vector<Figure> measure_all() {
   std::vector<Figure> figures;
   for (const Rule& rule : kRules) {
@@ -179,6 +218,8 @@ std::vector<Figure> measure_all() {
     const Zone zone = Zone::load(rule.zone).value();
     figures.push_back(measure(rule, zone, [&](Instant) { return make(rule, zone).next(kBegin)->at; }));
   }
+  const Zone zone = Zone::load("Europe/London").value();
+  for (const auto& [name, text] : kHostileTriggers) figures.push_back(measure_hostile(name, text, zone));
   return figures;
 }
 

@@ -73,7 +73,11 @@ Result<Timetable::Source> Timetable::make_source(const Trigger& trigger, const O
   }
   TRY_ASSIGN(Rule rule, wall_clock_rule(trigger, options));
   auto recurrence = Recurrence::make(rule.parts, {.start = rule.start, .zone = options.zone, .dst = options.dst});
-  if (!recurrence) return std::unexpected(with_context(rule.name, std::move(recurrence).error()));
+  if (!recurrence) {
+    Error error = with_context(rule.name, std::move(recurrence).error());
+    if (rule.parts.until_column != 0) error.column = rule.parts.until_column;
+    return std::unexpected(std::move(error));
+  }
   return *std::move(recurrence);
 }
 

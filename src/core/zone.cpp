@@ -117,10 +117,12 @@ Result<Zone> Zone::load(std::string_view name) {
                                  .message = fmt::format("cannot read time zones from {}: install tzdata", kZoneList)});
   }
   if (!names.contains(name)) {
-    return invalid_configuration(
-        fmt::format("time zone {}, column 1: unknown{}; allowed are the names of the IANA database, like "
-                    "Europe/London or UTC",
-                    quoted(name), suggestion(names, name)));
+    return std::unexpected(Error{
+        .code = ErrorCode::invalid_configuration,
+        .message = fmt::format("time zone {}, column 1: unknown{}; allowed are the names of the IANA database, like "
+                               "Europe/London or UTC",
+                               quoted(name), suggestion(names, name)),
+        .column = 1});
   }
 
   static std::mutex mutex;

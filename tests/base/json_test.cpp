@@ -62,6 +62,8 @@ TEST(Json, StringsAreDecoded) {
   EXPECT_EQ(parsed(R"("a\"\\\/\b\f\n\r\tz")").text, "a\"\\/\b\f\n\r\tz");
   EXPECT_EQ(parsed(R"("\u0041\u00e9\u20AC\ud83d\ude00")").text, "Aé€😀");
   EXPECT_EQ(parsed("\"é€😀\"").text, "é€😀");
+  EXPECT_EQ(parsed(R"("\u007f\u0080\u07ff\u0800\uffff\ud800\udc00\udbff\udfff")").text,
+            "\x7f\xc2\x80\xdf\xbf\xe0\xa0\x80\xef\xbf\xbf\xf0\x90\x80\x80\xf4\x8f\xbf\xbf");
   EXPECT_EQ(parsed(R"("\u0000")").text, std::string(1, '\0'));
 }
 

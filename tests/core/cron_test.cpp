@@ -73,6 +73,8 @@ TEST(Cron, SundayIsZeroAndSeven) {
   EXPECT_THAT(weekdays("0,7"), ElementsAre(0));
   EXPECT_THAT(weekdays("5-7"), ElementsAre(0, 5, 6));
   EXPECT_THAT(weekdays("fri-sun"), ElementsAre(0, 5, 6));
+  EXPECT_THAT(weekdays("0-0"), ElementsAre(0));
+  EXPECT_THAT(weekdays("sun-sun"), ElementsAre(0));
   EXPECT_THAT(weekdays("0-7"), ElementsAre(0, 1, 2, 3, 4, 5, 6));
   EXPECT_THAT(weekdays("*/2"), ElementsAre(0, 2, 4, 6));
   EXPECT_THAT(weekdays("1/2"), ElementsAre(1, 3, 5));

@@ -201,6 +201,12 @@ TEST(Rrule, AnUntilBeforeTheStartIsRefused) {
   EXPECT_THAT(refused("FREQ=HOURLY;UNTIL=20260105T085959"), HasSubstr("never fires: UNTIL lies before the start"));
   EXPECT_THAT(refused("FREQ=DAILY;BYHOUR=8;UNTIL=20260105T100000"),
               HasSubstr("no date and time matches it before UNTIL"));
+  const Error error =
+      error_of(test::try_timetable("rrule:FREQ=DAILY;UNTIL=20260104", {.start = "2026-01-05T09:00:00"}));
+  EXPECT_EQ(
+      error.message,
+      "rrule \"FREQ=DAILY;UNTIL=20260104\", column 18: never fires: UNTIL lies before the start 2026-01-05T09:00:00");
+  EXPECT_EQ(error.column, 18);
   EXPECT_TRUE(
       test::try_timetable("rrule:FREQ=DAILY;UNTIL=20260105T090000", {.start = "2026-01-05T09:00:00"}).has_value());
 }

@@ -233,6 +233,16 @@ TEST(Count, AnswersOverCenturiesWithoutWalking) {
             36525U + 100);
 }
 
+TEST(Count, IncludesAnOccurrenceAtUntilItself) {
+  for (const std::string_view until : {"20260107T090000", "20260107T090000Z", "20260107"}) {
+    const Timetable daily = timetable("rrule:FREQ=DAILY;UNTIL=" + std::string(until), {.start = "2026-01-05T09:00:00"});
+    EXPECT_EQ(daily.count(kInstantMin, kInstantMax), 3U) << until;
+  }
+  EXPECT_EQ(timetable("rrule:FREQ=DAILY;UNTIL=20260107T085959", {.start = "2026-01-05T09:00:00"})
+                .count(kInstantMin, kInstantMax),
+            2U);
+}
+
 TEST(Count, OfAnEmptySpanIsZero) {
   EXPECT_EQ(timetable("daily:08:00").count(utc("2026-01-02T00:00:00Z"), utc("2026-01-01T00:00:00Z")), 0U);
   EXPECT_EQ(timetable("daily:08:00").count(utc("2026-01-02T08:00:00Z"), utc("2026-01-02T08:00:00Z")), 0U);

@@ -80,6 +80,7 @@ TEST(Zone, AnUnknownNameIsRefusedWithWhatIsAllowed) {
   EXPECT_EQ(error.message,
             "time zone \"Mars/Olympus\", column 1: unknown; allowed are the names of the IANA database, like "
             "Europe/London or UTC");
+  EXPECT_EQ(error.column, 1);
 }
 
 TEST(Zone, AnAlmostRightNameIsAnsweredWithTheRightOne) {
