@@ -157,7 +157,7 @@ std::string local_column(const PreviewItem& item, const Zone& zone) {
   std::string text =
       item.at ? format_with_offset(*item.at, zone.offset_at(*item.at)) : format_local_seconds(item.asked);
   const LocalSeconds shown = item.at ? zone.to_local(*item.at) : item.asked;
-  text.replace(text.find('T'), 1, " ");
+  text[text.find('T')] = ' ';
   return fmt::format("{} {}", short_name(weekday_of(std::chrono::floor<std::chrono::days>(shown))), text);
 }
 
