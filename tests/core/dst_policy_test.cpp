@@ -335,6 +335,14 @@ TEST(DstSeries, UntilIsInclusiveAtTheEdge) {
   EXPECT_EQ(series("FREQ=HOURLY;UNTIL=20261025T013000", "2026-10-25T00:30:00", {}).back(), "2026-10-25T00:30:00Z");
 }
 
+// In Santiago the last hour of 4 April 2026 comes twice; both belong to the day.
+TEST(DstSeries, AnUntilThatIsADateCoversAllOfThatDay) {
+  const Timetable hourly =
+      timetable("rrule:FREQ=HOURLY;UNTIL=20260404", {.zone = "America/Santiago", .start = "2026-04-04T22:30:00"});
+  EXPECT_THAT(times(hourly, "2026-04-01T00:00:00Z", 9),
+              ElementsAre("2026-04-05T01:30:00Z", "2026-04-05T02:30:00Z", "2026-04-05T03:30:00Z"));
+}
+
 TEST(DstPolicy, NamesReadBack) {
   for (const DstGap gap : {shift, skip, next_valid}) EXPECT_EQ(test::value_of(parse_dst_gap(to_string(gap))), gap);
   for (const DstOverlap overlap : {first, second, both})

@@ -115,6 +115,7 @@ TEST(Misfire, CenturiesOfSecondsAreOneRange) {
 
 TEST(MisfirePolicy, WhatCannotWorkIsRefused) {
   EXPECT_TRUE(check_misfire({}, OverlapPolicy::skip).has_value());
+  EXPECT_TRUE(check_misfire({.max = 1000, .max_age = 0s, .grace = 0s}, OverlapPolicy::skip).has_value());
   EXPECT_TRUE(check_misfire({.kind = all}, OverlapPolicy::allow).has_value());
   for (const OverlapPolicy overlap : {OverlapPolicy::skip, OverlapPolicy::queue_one, OverlapPolicy::replace}) {
     EXPECT_EQ(error_of(check_misfire({.kind = all}, overlap)).code, ErrorCode::invalid_configuration);

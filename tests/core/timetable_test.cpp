@@ -188,6 +188,19 @@ TEST(ExcludeDates, StillUseUpTheCount) {
   EXPECT_EQ(daily.count(kInstantMin, kInstantMax), 2U);
 }
 
+TEST(ExcludeDates, AreCountedOnlyWithinTheSpanWhereClocksChangeToo) {
+  const Timetable hourly =
+      timetable("cron:0 * * * *", {.zone = "Europe/London", .exclude_dates = {date("2026-03-29"), date("2026-07-02")}});
+  EXPECT_EQ(hourly.count(utc("2026-03-28T00:00:00Z"), utc("2026-03-29T05:00:00Z")), 23U);
+  EXPECT_EQ(hourly.count(utc("2026-03-28T00:00:00Z"), utc("2026-03-29T23:00:00Z")), 24U);
+  EXPECT_EQ(hourly.count(utc("2026-03-29T05:00:00Z"), utc("2026-03-29T22:00:00Z")), 0U);
+  EXPECT_EQ(hourly.count(utc("2026-07-01T00:00:00Z"), utc("2026-07-02T05:00:00Z")), 22U);
+  const Timetable ends_there =
+      timetable("rrule:FREQ=DAILY;COUNT=3",
+                {.zone = "Europe/London", .start = "2026-03-27T09:00:00", .exclude_dates = {date("2026-03-29")}});
+  EXPECT_EQ(ends_there.count(kInstantMin, kInstantMax), 2U);
+}
+
 // In Nuuk clocks go from 23:00 to midnight: what was asked for on Saturday runs on Sunday.
 TEST(ExcludeDates, ManyTimesMovedPastMidnightByAGapDoNotEndTheSeries) {
   const Timetable evening =
@@ -260,6 +273,14 @@ TEST(Skipped, StopsAtTheNumberAskedForAndKeepsToItsSpan) {
                   .skipped(begin, utc("2028-01-01T00:00:00Z"), 9),
               IsEmpty());
   EXPECT_THAT(timetable("every:1h").skipped(begin, utc("2028-01-01T00:00:00Z"), 9), IsEmpty());
+}
+
+TEST(Skipped, KeepsToStartsAtAndEndsAt) {
+  const Timetable daily = timetable("daily:01:30", {.zone = "Europe/London",
+                                                    .dst = {.gap = DstGap::skip},
+                                                    .starts_at = "2027-01-01T00:00:00Z",
+                                                    .ends_at = "2028-12-31T00:00:00Z"});
+  EXPECT_EQ(daily.skipped(utc("2020-01-01T00:00:00Z"), utc("2040-01-01T00:00:00Z"), 100).size(), 2U);
 }
 
 TEST(Skipped, AnExcludedDateDoesNotHideTheOnesAfterIt) {
