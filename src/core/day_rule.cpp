@@ -182,6 +182,15 @@ LocalDays DayStep::first_day(std::int64_t period) const {
   UNREACHABLE();
 }
 
+year_month DayStep::month_after(year_month month) const {
+  const year_month following = month + std::chrono::months(1);
+  if (interval == 1) return following;
+  const std::int64_t period = period_of(first_of(following));
+  if (period < 0 || counts(period)) return following;
+  const std::chrono::year_month_day ymd(first_day(period + interval - period % interval));
+  return std::max(following, ymd.year() / ymd.month());
+}
+
 MonthMask DayStep::mask(year_month month_wanted) const {
   const MonthView month(month_wanted);
   if (interval == 1) return month.all();

@@ -58,6 +58,9 @@ struct DayStep {
   std::int64_t period_of(LocalDays day) const;
   bool counts(std::int64_t period) const { return period % interval == 0; }
   LocalDays first_day(std::int64_t period) const;
+  // The month of the first day from `month` on that counts; the one after `month` at the earliest. For a search that
+  // found nothing in `month`: a long interval is stepped over at once.
+  std::chrono::year_month month_after(std::chrono::year_month month) const;
 };
 
 inline LocalDays first_of(std::chrono::year_month month) { return LocalDays(month / std::chrono::day(1)); }

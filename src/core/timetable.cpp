@@ -11,7 +11,7 @@ namespace carillon {
 
 namespace {
 
-// Excluded times that are stepped over one by one; only near clock changes, elsewhere whole days are left out at once.
+// How often a search steps over excluded times: a day at once, but one by one what a gap moved.
 constexpr int kExcludedStepsMax = 400'000;
 constexpr std::size_t kSkippedMax = 10'000;
 
@@ -133,15 +133,15 @@ bool Timetable::is_excluded(const Occurrence& occurrence) const {
          options_.exclude_dates.contains(std::chrono::floor<std::chrono::days>(occurrence.local));
 }
 
-// The last instant of a local day, if clocks do not change in it or near it: then no other day's time, moved by a gap
-// or come again by an overlap, lies in it.
-std::optional<Instant> Timetable::end_of_plain_day(LocalDays day) const {
-  const Zone& zone = options_.zone;
-  const UnixSeconds begin = zone.resolve(day).first;
-  const UnixSeconds end = zone.resolve(day + std::chrono::days(1)).first;
-  const Stretch stretch = zone.stretch_at(begin);
-  if (stretch.begin > begin - std::chrono::days(2) || stretch.end < end + std::chrono::days(2)) return std::nullopt;
-  return Instant(end) - Duration(1);
+// Up to where, from an occurrence on, every other one belongs to the same local date: the end of the day, or the next
+// change of the clocks. Right after a change lie times of earlier dates that a gap moved there: these stand alone.
+Instant Timetable::end_of_same_date(const Occurrence& occurrence) const {
+  const auto at = std::chrono::floor<std::chrono::seconds>(occurrence.at);
+  const Stretch stretch = options_.zone.stretch_at(at);
+  const auto day = std::chrono::floor<std::chrono::days>(stretch.to_local(at));
+  const bool moved = at < stretch.begin + std::max(stretch.offset - stretch.offset_before, std::chrono::seconds(0));
+  if (moved || day != std::chrono::floor<std::chrono::days>(occurrence.local)) return occurrence.at;
+  return Instant(std::min(stretch.to_utc(day + std::chrono::days(1)), stretch.end)) - Duration(1);
 }
 
 std::optional<Occurrence> Timetable::next(Instant after) const {
@@ -150,7 +150,7 @@ std::optional<Occurrence> Timetable::next(Instant after) const {
     const auto found = next_of_source(after);
     if (!found || (options_.ends_at && found->at > *options_.ends_at)) return std::nullopt;
     if (!is_excluded(*found)) return found;
-    after = end_of_plain_day(std::chrono::floor<std::chrono::days>(found->local)).value_or(found->at);
+    after = end_of_same_date(*found);
   }
   return std::nullopt;
 }
@@ -185,18 +185,16 @@ std::optional<std::uint64_t> Timetable::count(Instant after, Instant upto) const
     // Two days earlier: the day before may not exist.
     const Instant begin = Instant(options_.zone.resolve(day - std::chrono::days(2)).first);
     if (begin > upto) break;
-    if (const auto end = end_of_plain_day(day)) {
-      const Instant midnight = Instant(options_.zone.resolve(day).first) - Duration(1);
-      const auto excluded = count_of_source(std::max(after, midnight), std::min(upto, *end));
-      total = excluded ? std::optional(*total - *excluded) : std::nullopt;
-      continue;
-    }
-    // Clocks change nearby: which day a time belongs to is what the rule asked for, so each one is looked at.
-    for (auto found = next_of_source(std::max(after, begin)); found && found->at <= upto;
-         found = next_of_source(found->at)) {
+    Instant end;
+    for (auto found = next_of_source(std::max(after, begin)); total && found && found->at <= upto;
+         found = next_of_source(end)) {
       const auto date = std::chrono::floor<std::chrono::days>(found->local);
       if (date > day + std::chrono::days(1)) break;
-      if (date == day) --*total;
+      end = end_of_same_date(*found);
+      if (date == day) {
+        const auto excluded = count_of_source(found->at - Duration(1), std::min(upto, end));
+        total = excluded ? std::optional(*total - *excluded) : std::nullopt;
+      }
       if (++steps > kExcludedStepsMax) return std::nullopt;
     }
   }

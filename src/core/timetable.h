@@ -60,7 +60,7 @@ class Timetable {
   std::optional<Occurrence> next_of_source(Instant after) const;
   std::optional<std::uint64_t> count_of_source(Instant after, Instant upto) const;
   bool is_excluded(const Occurrence& occurrence) const;
-  std::optional<Instant> end_of_plain_day(LocalDays day) const;
+  Instant end_of_same_date(const Occurrence& occurrence) const;
   Occurrence plain(Instant at) const;
 
   Source source_;

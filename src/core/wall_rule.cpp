@@ -26,7 +26,7 @@ LocalSeconds at(LocalDays day, TimeOfDay time) { return day + seconds(time.secon
 
 std::optional<LocalDays> WallRule::first_day_from(LocalDays from, LocalDays horizon) const {
   if (from > horizon) return std::nullopt;
-  for (year_month month = month_of(from); first_of(month) <= horizon; month += months(1)) {
+  for (year_month month = month_of(from); first_of(month) <= horizon; month = step.month_after(month)) {
     MonthMask allowed = mask(month);
     const auto passed = (from - first_of(month)).count();
     if (passed > 0) allowed &= ~MonthMask{0} << passed;
@@ -121,7 +121,7 @@ std::uint64_t WallRule::count(LocalSeconds from, LocalSeconds to) const {
 
   const auto from_day = std::chrono::floor<std::chrono::days>(from);
   const auto last_day = std::chrono::floor<std::chrono::days>(to);
-  for (year_month month = month_of(from_day); first_of(month) <= last_day; month += months(1)) {
+  for (year_month month = month_of(from_day); first_of(month) <= last_day; month = step.month_after(month)) {
     MonthMask allowed = mask(month);
     const auto bit_of = [&](LocalDays day) {
       const auto index = (day - first_of(month)).count();

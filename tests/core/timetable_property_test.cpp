@@ -112,6 +112,39 @@ RC_GTEST_PROP(TimetableProperty, OccurrencesKeepToTheirLimits, ()) {
   }
 }
 
+// Excluded dates are what is left out of the same timetable without them, also where clocks change.
+RC_GTEST_PROP(TimetableProperty, ExcludedDatesAreWhatAFilterLeavesOut, ()) {
+  test::AnyTrigger any = test::any_trigger();
+  any.options.exclude_dates.clear();
+  const auto whole = Timetable::make(any.trigger, any.options);
+  if (!whole) RC_DISCARD("it never fires");
+
+  // Begin just before a clock change of the zone if there is one, so that dates around it are met.
+  const UnixSeconds from = std::chrono::sys_days(std::chrono::year(2009) / 1 / 1) + std::chrono::days(draw(0, 6000));
+  const UnixSeconds change = any.options.zone.stretch_at(from).end;
+  const Instant begin = Instant(std::min(change, from + std::chrono::days(400))) - std::chrono::hours(draw(0, 40));
+  const auto first_day = std::chrono::floor<std::chrono::days>(any.options.zone.to_local(begin));
+  for (int i = draw(1, 4); i > 0; --i) any.options.exclude_dates.insert(first_day + std::chrono::days(draw(0, 4)));
+  const auto made = Timetable::make(any.trigger, any.options);
+  if (!made) RC_DISCARD("nothing is left");
+  RC_LOG() << any.description << ", from " << format_instant(begin) << '\n';
+
+  std::vector<Occurrence> expected = walk(*whole, begin, 3'000);
+  if (expected.empty()) RC_DISCARD("it does not fire any more");
+  const Instant end = expected.back().at;
+  std::erase_if(expected, [&](const Occurrence& o) {
+    return any.options.exclude_dates.contains(std::chrono::floor<std::chrono::days>(o.local));
+  });
+  std::vector<Occurrence> found = walk(*made, begin, expected.size() + 1);
+  std::erase_if(found, [&](const Occurrence& o) { return o.at > end; });
+  RC_ASSERT(found.size() == expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    RC_ASSERT(test::text_of(found[i].at) == test::text_of(expected[i].at));
+    RC_ASSERT(found[i].local == expected[i].local);
+  }
+  RC_ASSERT(made->count(begin, end) == std::optional(static_cast<std::uint64_t>(expected.size())));
+}
+
 // ---- Wall-clock rules against a definition -----------------------------------------------------------------------
 //
 // In UTC there are no clock changes: a rule walked there gives the local times that it asks for. Each of them is then
