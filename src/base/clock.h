@@ -8,4 +8,7 @@ namespace carillon {
 // The wall clock of this machine, in UTC.
 std::chrono::sys_time<std::chrono::microseconds> system_now();
 
+// Time since the machine was started: it does not jump when the wall clock is set, and counts while the machine sleeps.
+std::chrono::microseconds boot_now();
+
 }  // namespace carillon

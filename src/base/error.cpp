@@ -15,7 +15,14 @@ std::string_view to_string(ErrorCode code) {
     case ErrorCode::invalid_request: return "invalid_request";
     case ErrorCode::invalid_configuration: return "invalid_configuration";
     case ErrorCode::not_found: return "not_found";
+    case ErrorCode::conflict: return "conflict";
+    case ErrorCode::job_already_running: return "job_already_running";
+    case ErrorCode::idempotency_conflict: return "idempotency_conflict";
+    case ErrorCode::stale_token: return "stale_token";
+    case ErrorCode::dependency_not_met: return "dependency_not_met";
     case ErrorCode::unavailable: return "unavailable";
+    case ErrorCode::store_full: return "store_full";
+    case ErrorCode::database_error: return "database_error";
   }
   UNREACHABLE();
 }
@@ -41,6 +48,10 @@ std::unexpected<Error> invalid_request(std::string message) {
 
 std::unexpected<Error> invalid_configuration(std::string message) {
   return std::unexpected(Error{.code = ErrorCode::invalid_configuration, .message = std::move(message)});
+}
+
+std::unexpected<Error> failed(ErrorCode code, std::string message) {
+  return std::unexpected(Error{.code = code, .message = std::move(message)});
 }
 
 Error with_context(std::string_view context, Error error) {

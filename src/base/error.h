@@ -24,7 +24,14 @@ enum class ErrorCode : std::uint8_t {
   invalid_request,        // cannot be read as the documented shape: syntax, type, range, unknown field
   invalid_configuration,  // readable, but cannot work: a rule that never fires, an unknown zone
   not_found,              // a file or a thing that is named does not exist
-  unavailable,            // the machine refused: a file that cannot be read
+  conflict,               // the thing is in a state that does not allow this, or was changed meanwhile
+  job_already_running,    // the same, because a worker has it
+  idempotency_conflict,   // the key is held by a job with another payload
+  stale_token,            // the lease is no longer the caller's
+  dependency_not_met,     // a job that was named to wait for does not exist
+  unavailable,            // the machine refused: a file that cannot be read, a store that cannot be reached
+  store_full,             // no space for a write; what is stored can be read
+  database_error,         // the store is damaged, or does not do what it must
 };
 
 std::string_view to_string(ErrorCode code);
@@ -43,6 +50,7 @@ std::string quoted(std::string_view text);
 
 std::unexpected<Error> invalid_request(std::string message);
 std::unexpected<Error> invalid_configuration(std::string message);
+std::unexpected<Error> failed(ErrorCode code, std::string message);
 
 // The same error, its message preceded by `context` and ": ".
 Error with_context(std::string_view context, Error error);

@@ -26,7 +26,14 @@ ExitCode exit_code(ErrorCode code) {
     case ErrorCode::invalid_request:
     case ErrorCode::invalid_configuration: return ExitCode::usage;
     case ErrorCode::not_found: return ExitCode::not_found;
-    case ErrorCode::unavailable: return ExitCode::failed;
+    case ErrorCode::conflict:
+    case ErrorCode::job_already_running:
+    case ErrorCode::idempotency_conflict:
+    case ErrorCode::stale_token: return ExitCode::conflict;
+    case ErrorCode::dependency_not_met:
+    case ErrorCode::unavailable:
+    case ErrorCode::store_full:
+    case ErrorCode::database_error: return ExitCode::failed;
   }
   UNREACHABLE();
 }

@@ -1,0 +1,125 @@
+#include "core/job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/check.h"
+#include "base/json.h"
+
+namespace carillon {
+
+namespace {
+
+constexpr std::array kOrigins{Origin::api, Origin::scheduled, Origin::manual, Origin::dependent};
+
+Result<void> check_size(std::string_view what, std::size_t size, std::size_t max) {
+  if (size <= max) return {};
+  return invalid_request(fmt::format("{} has {} bytes; at most {} are allowed", what, size, max));
+}
+
+Result<void> check_count(std::string_view what, std::size_t count, std::size_t max) {
+  if (count <= max) return {};
+  return invalid_request(fmt::format("{} names {}; at most {} are allowed", what, count, max));
+}
+
+Result<void> check_range(std::string_view what, Duration given, Duration min, Duration max) {
+  if (given >= min && given <= max) return {};
+  return invalid_request(fmt::format("{} is {}; it must lie between {} and {}", what, format_duration(given),
+                                     format_duration(min), format_duration(max)));
+}
+
+Result<void> check_instant(std::string_view what, std::optional<Instant> at) {
+  if (!at || (*at >= kInstantMin && *at <= kInstantMax)) return {};
+  return invalid_request(fmt::format("{} lies outside of the years 0001 to 9999", what));
+}
+
+bool is_printable_utf8_text(std::string_view text) {
+  return std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+}
+
+Result<void> check_text(std::string_view what, std::string_view text, std::size_t max) {
+  TRY(check_size(what, text.size(), max));
+  if (is_printable_utf8_text(text)) return {};
+  return invalid_request(fmt::format("{} {} contains a control character", what, quoted(text)));
+}
+
+Result<void> check_options(const JobOptions& options) {
+  if (options.max_attempts && (*options.max_attempts < 1 || *options.max_attempts > kMaxAttemptsMax)) {
+    return invalid_request(
+        fmt::format("max_attempts is {}; it must lie between 1 and {}", *options.max_attempts, kMaxAttemptsMax));
+  }
+  TRY(check_range("timeout", options.timeout, std::chrono::milliseconds(1), std::chrono::days(30)));
+  TRY(check_range("lease", options.lease, kLeaseMin, kLeaseMax));
+  TRY(check_count("limits", options.limits.size(), kLimitsMax));
+  for (const std::string& limit : options.limits) TRY(check_name("limit", limit));
+  TRY(check_count("tags", options.tags.size(), kTagsMax));
+  for (const std::string& tag : options.tags) TRY(check_name("tag", tag));
+  TRY(check_text("idempotency_key", options.idempotency_key, kKeyBytesMax));
+  TRY(check_text("created_by", options.created_by, kNameBytesMax));
+  if (options.unique_until.until == KeyHold::Until::elapsed) {
+    TRY(check_range("unique_until", options.unique_until.duration, std::chrono::seconds(1), kDurationMax));
+  }
+  if (!options.meta.empty()) {
+    TRY(check_size("meta", options.meta.size(), kMetaBytesMax));
+    auto meta = parse_json(options.meta);
+    if (!meta) return std::unexpected(with_context("meta", std::move(meta).error()));
+    if (meta->type != JsonType::object) return invalid_request("meta must be an object");
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view to_string(Origin origin) {
+  switch (origin) {
+    case Origin::api: return "api";
+    case Origin::scheduled: return "scheduled";
+    case Origin::manual: return "manual";
+    case Origin::dependent: return "dependent";
+  }
+  UNREACHABLE();
+}
+
+std::optional<Origin> origin_from(std::string_view name) {
+  const auto* const found = std::ranges::find(kOrigins, name, [](Origin o) { return to_string(o); });
+  return found == kOrigins.end() ? std::nullopt : std::optional(*found);
+}
+
+Result<void> check_name(std::string_view what, std::string_view name) {
+  if (name.empty()) return invalid_request(fmt::format("{} is empty", what));
+  TRY(check_size(what, name.size(), kNameBytesMax));
+  constexpr std::string_view kForbidden = "/?#\"\\";
+  const auto* const wrong = std::ranges::find_if(
+      name, [&](char c) { return c <= ' ' || c >= 0x7f || kForbidden.find(c) != std::string_view::npos; });
+  if (wrong == name.end()) return {};
+  return invalid_request(
+      fmt::format("{} {}: only printable ASCII without space and {} is allowed", what, quoted(name), kForbidden));
+}
+
+Result<void> check_new_job(const NewJob& job) {
+  TRY(check_name("tenant", job.tenant));
+  TRY(check_name("queue", job.queue));
+  TRY(check_name("type", job.type));
+  if (job.priority < kPriorityMin || job.priority > kPriorityMax) {
+    return invalid_request(
+        fmt::format("priority is {}; it must lie between {} and {}", job.priority, kPriorityMin, kPriorityMax));
+  }
+  TRY(check_instant("run_at", job.run_at));
+  TRY(check_instant("deadline", job.deadline));
+  TRY(check_size("payload", job.payload.size(), kPayloadBytesMax));
+  if (auto payload = parse_json(job.payload); !payload) {
+    return std::unexpected(with_context("payload", std::move(payload).error()));
+  }
+  TRY(check_options(job.options));
+  TRY(check_count("depends_on", job.depends_on.size(), kDependenciesMax));
+  TRY(check_text("subject", job.subject, kKeyBytesMax));
+  if (job.occurrence) {
+    TRY(check_name("schedule", job.occurrence->schedule));
+    TRY(check_text("subject", job.occurrence->subject, kKeyBytesMax));
+  }
+  return {};
+}
+
+}  // namespace carillon

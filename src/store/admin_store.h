@@ -1,0 +1,32 @@
+// What operators and tenants set: documents, and the trail of who did what.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "store/rows.h"
+
+namespace carillon {
+
+struct DocumentPut {
+  DocumentKey key;
+  std::string body;                         // a JSON object
+  std::optional<std::int64_t> if_revision;  // else `conflict`; 0: must not exist
+};
+
+class AdminStore {
+ public:
+  AdminStore() = default;
+  AdminStore(const AdminStore&) = delete;
+  AdminStore& operator=(const AdminStore&) = delete;
+  virtual ~AdminStore() = default;
+
+  // The revision moves only if the body changed. With an audit row, both or neither.
+  virtual Result<Document> put_document(const DocumentPut& put, const std::optional<AuditRow>& audit) = 0;
+  virtual Result<void> delete_document(const DocumentKey& key, const std::optional<AuditRow>& audit) = 0;
+  virtual Result<void> append_audit(const AuditRow& row) = 0;
+};
+
+}  // namespace carillon

@@ -1,0 +1,160 @@
+#include "store/cases/act.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "store/cases/finish.h"
+
+namespace carillon {
+
+namespace {
+
+std::unexpected<Error> wrong_state(JobId id, std::string_view attempted, JobState state, std::string_view allowed) {
+  const ErrorCode code = state == JobState::processing ? ErrorCode::job_already_running : ErrorCode::conflict;
+  return failed(code, fmt::format("cannot {} job {}: it is {}; only {} can be", attempted, format_job_id(id),
+                                  to_string(state), allowed));
+}
+
+Changed cancel(Context& context, const JobRow& row, JobState state, std::string_view reason) {
+  Changed changed{.id = row.id, .state = JobState::cancelled};
+  JobDetail detail = detail_of(context, row);
+  JobRow after = row;
+  if (state == JobState::processing) {
+    // The holder's next word decides.
+    detail.cancel_requested = true;
+    after.detail = write_detail(detail);
+    if (after != row) context.tx.update_job(row, after);
+    changed.state = JobState::processing;
+    changed.cancel_requested = true;
+    return changed;
+  }
+  detail.reason = reason;
+  after.detail = write_detail(detail);
+  finish_job(context, row, std::move(after), {.state = JobState::cancelled, .from = state}, changed.ready);
+  return changed;
+}
+
+// Queued and due at once, from the DLQ or from a later time.
+Changed requeue(Context& context, const JobRow& row, JobState from, JobRow after) {
+  CHECK(from == JobState::queued || can_move(from, JobState::queued));
+  after.state = JobState::queued;
+  after.later = after.run_at > context.now + kFarOff;
+  context.tx.update_job(row, after);
+  if (from != JobState::queued) {
+    context.tx.add_count(row.lane, from, -1);
+    context.tx.add_count(row.lane, JobState::queued, 1);
+  }
+  return {.id = row.id, .state = JobState::queued, .ready = {ready_of(after)}};
+}
+
+Changed retry(Context& context, const JobRow& row) {
+  JobRow after = row;
+  after.attempts = 0;
+  after.run_at = context.now;
+  JobDetail detail = detail_of(context, row);
+  detail.losses = detail.releases = detail.rate_limits = 0;
+  detail.reason.clear();
+  after.detail = write_detail(detail);
+  note_parked(context, row, false);
+  return requeue(context, row, JobState::dlq, std::move(after));
+}
+
+}  // namespace
+
+Result<Changed> act_on_job(Context& context, std::string_view tenant, JobAction action, JobId id) {
+  const auto row = job_of_tenant(context, tenant, id);
+  if (!row) {
+    const auto archived = context.tx.archived(id);
+    if (!archived || context.tx.lane_names(archived->job.lane).tenant != tenant) return absent_job(id);
+    if (action == JobAction::cancel && archived->job.state == JobState::cancelled) {
+      return Changed{.id = id, .state = JobState::cancelled};
+    }
+    return failed(ErrorCode::conflict,
+                  fmt::format("job {} has ended as {}", format_job_id(id), to_string(archived->job.state)));
+  }
+  const JobState state = state_of(*row, context.tx.lease(id));
+  switch (action) {
+    case JobAction::cancel: return cancel(context, *row, state, "cancelled");
+    case JobAction::discard:
+      if (state != JobState::dlq) return wrong_state(id, "discard", state, "one in dlq");
+      return cancel(context, *row, state, "discarded");
+    case JobAction::retry:
+      if (state != JobState::dlq) return wrong_state(id, "retry", state, "one in dlq");
+      return retry(context, *row);
+    case JobAction::run_now: {
+      if (state != JobState::queued) return wrong_state(id, "run", state, "a queued one");
+      JobRow after = *row;
+      after.run_at = std::min(row->run_at, context.now);
+      return requeue(context, *row, state, std::move(after));
+    }
+  }
+  UNREACHABLE();
+}
+
+Result<Changed> patch_job(Context& context, std::string_view tenant, JobId id, const JobPatch& patch) {
+  const auto row = job_of_tenant(context, tenant, id);
+  if (!row) return absent_job(id);
+  const JobState state = state_of(*row, context.tx.lease(id));
+  if (state != JobState::queued && state != JobState::waiting) {
+    return wrong_state(id, "change", state, "a queued or waiting one");
+  }
+  JobRow after = *row;
+  if (patch.priority) {
+    if (*patch.priority < kPriorityMin || *patch.priority > kPriorityMax) {
+      return invalid_request(
+          fmt::format("priority is {}; it must lie between {} and {}", *patch.priority, kPriorityMin, kPriorityMax));
+    }
+    after.priority = *patch.priority;
+  }
+  if (patch.run_at) after.run_at = *patch.run_at;
+  if (state == JobState::queued) return requeue(context, *row, state, std::move(after));
+  context.tx.update_job(*row, after);
+  return Changed{.id = id, .state = state};
+}
+
+bool matches(Context& context, const JobFilter& filter, const JobRow& row) {
+  const Lane& lane = context.tx.lane_names(row.lane);
+  if (lane.tenant != filter.tenant) return false;
+  if (filter.queue && lane.queue != *filter.queue) return false;
+  if (filter.type && context.tx.type_name(row.type) != *filter.type) return false;
+  if (filter.subject && row.subject != *filter.subject) return false;
+  if (filter.since && made_at(row.id) < *filter.since) return false;
+  if (filter.until && made_at(row.id) >= *filter.until) return false;
+  if (filter.schedule) {
+    const auto schedule = row.schedule ? context.tx.schedule(row.schedule) : std::nullopt;
+    if (!schedule || schedule->name != *filter.schedule) return false;
+  }
+  if (filter.tag) {
+    const std::vector<std::string> tags = options_of(context, row).tags;
+    if (std::ranges::find(tags, *filter.tag) == tags.end()) return false;
+  }
+  return true;
+}
+
+BulkStep act_on_matching(Context& context, const JobFilter& filter, JobAction action, JobId after, std::size_t limit) {
+  BulkStep step{.next_after = after};
+  const std::vector<JobRow> rows = context.tx.jobs_above(after, limit);
+  for (const JobRow& row : rows) {
+    if (context.tx.failed()) break;
+    step.next_after = row.id;
+    // A job that ended by an earlier one of this step is not there any more.
+    const auto current = context.tx.job(row.id);
+    if (!current || !matches(context, filter, *current)) continue;
+    const JobState state = state_of(*current, context.tx.lease(row.id));
+    if (!filter.states.empty() && std::ranges::find(filter.states, state) == filter.states.end()) continue;
+    if (filter.text && context.tx.payload(row.id).find(*filter.text) == std::string::npos) continue;
+    auto changed = act_on_job(context, filter.tenant, action, row.id);
+    if (!changed) {
+      ++step.refused;
+      continue;
+    }
+    ++step.changed;
+    step.ready.insert(step.ready.end(), changed->ready.begin(), changed->ready.end());
+  }
+  step.end = rows.size() < limit;
+  return step;
+}
+
+}  // namespace carillon

@@ -1,0 +1,15 @@
+// What people ask of a job: cancel, retry, discard, run now, change.
+#pragma once
+
+#include "store/cases/context.h"
+
+namespace carillon {
+
+Result<Changed> act_on_job(Context& context, std::string_view tenant, JobAction action, JobId id);
+Result<Changed> patch_job(Context& context, std::string_view tenant, JobId id, const JobPatch& patch);
+BulkStep act_on_matching(Context& context, const JobFilter& filter, JobAction action, JobId after, std::size_t limit);
+
+// Whether a live job matches, all but the text in its payload and the state.
+bool matches(Context& context, const JobFilter& filter, const JobRow& row);
+
+}  // namespace carillon

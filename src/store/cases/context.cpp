@@ -1,0 +1,45 @@
+#include "store/cases/context.h"
+
+#include <fmt/format.h>
+
+namespace carillon {
+
+namespace {
+
+template <typename T>
+T value_or_fail(Context& context, Result<T> read, JobId id) {
+  if (read) return *std::move(read);
+  context.tx.fail(with_context(fmt::format("job {}", format_job_id(id)), std::move(read).error()));
+  return {};
+}
+
+}  // namespace
+
+ReadyJob ready_of(const JobRow& row) {
+  return {.id = row.id,
+          .lane = row.lane,
+          .type = row.type,
+          .run_at = row.run_at,
+          .priority = static_cast<std::uint8_t>(row.priority),
+          .has_options = !row.options.empty()};
+}
+
+JobDetail detail_of(Context& context, const JobRow& row) {
+  return row.detail.empty() ? JobDetail{} : value_or_fail(context, read_detail(row.detail), row.id);
+}
+
+JobOptions options_of(Context& context, const JobRow& row) {
+  return row.options.empty() ? JobOptions{} : value_or_fail(context, read_options(row.options), row.id);
+}
+
+JobState state_of(const JobRow& row, const std::optional<LeaseRow>& lease) {
+  return lease ? JobState::processing : row.state;
+}
+
+std::optional<JobRow> job_of_tenant(Context& context, std::string_view tenant, JobId id) {
+  auto row = context.tx.job(id);
+  if (row && context.tx.lane_names(row->lane).tenant != tenant) row.reset();
+  return row;
+}
+
+}  // namespace carillon

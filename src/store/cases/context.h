@@ -1,0 +1,36 @@
+// What every use case works with.
+#pragma once
+
+#include <functional>
+
+#include "core/job_id.h"
+#include "store/job_store.h"
+#include "store/job_text.h"
+#include "store/reading.h"
+#include "store/transaction.h"
+
+namespace carillon {
+
+struct Context {
+  Transaction& tx;
+  std::function<JobId(Instant)> new_id;
+  Instant now;
+  BootTime boot;
+};
+
+// Jobs due later than this stay out of the ready set until shortly before.
+inline constexpr Duration kFarOff = std::chrono::minutes(10);
+
+ReadyJob ready_of(const JobRow& row);
+
+// What the row's texts hold. If they cannot be read, the transaction fails and this is empty.
+JobDetail detail_of(Context& context, const JobRow& row);
+JobOptions options_of(Context& context, const JobRow& row);
+
+// The state that a person sees: processing while there is a lease.
+JobState state_of(const JobRow& row, const std::optional<LeaseRow>& lease);
+
+// The row of a live job of this tenant; a foreign one is not found, like an absent one (invariant 28).
+std::optional<JobRow> job_of_tenant(Context& context, std::string_view tenant, JobId id);
+
+}  // namespace carillon

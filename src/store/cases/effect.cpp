@@ -1,0 +1,79 @@
+#include "store/cases/effect.h"
+
+#include <fmt/format.h>
+
+#include "store/cases/lease.h"
+
+namespace carillon {
+
+namespace {
+
+Result<void> check_call(Context& context, const EffectCall& call) {
+  if (call.key.empty() || call.key.size() > kKeyBytesMax) {
+    return invalid_request(
+        fmt::format("the key of an effect has {} bytes; 1 to {} are allowed", call.key.size(), kKeyBytesMax));
+  }
+  TRY(current_lease(context, call.job, call.token));
+  if (!job_of_tenant(context, call.tenant, call.job)) return absent_job(call.job);
+  return {};
+}
+
+// The caller's own claim of the key, as it must be to be changed.
+Result<EffectRow> own_claim(Context& context, const EffectCall& call) {
+  TRY(check_call(context, call));
+  auto row = context.tx.effect(call.tenant, call.key);
+  if (!row || row->job != call.job || row->token != call.token) {
+    return failed(ErrorCode::conflict, fmt::format("effect {} was not claimed by this attempt of job {}",
+                                                   quoted(call.key), format_job_id(call.job)));
+  }
+  return *std::move(row);
+}
+
+}  // namespace
+
+Result<EffectClaim> claim_effect_key(Context& context, const EffectCall& call) {
+  TRY(check_call(context, call));
+  const auto known = context.tx.effect(call.tenant, call.key);
+  if (known && known->state == EffectState::done) {
+    return EffectClaim{.kind = EffectClaim::Kind::done, .result = known->result};
+  }
+  const bool own = known && known->job == call.job && known->token == call.token;
+  if (known && !own) {
+    // Another attempt began it and said nothing since. The claim passes on: who asks again after having looked may go
+    // ahead with a clear conscience.
+    EffectRow passed_on = *known;
+    passed_on.job = call.job;
+    passed_on.token = call.token;
+    passed_on.at = context.now;
+    context.tx.put_effect(passed_on);
+    return EffectClaim{.kind = EffectClaim::Kind::unknown};
+  }
+  if (!known) {
+    context.tx.put_effect({.tenant = std::string(call.tenant),
+                           .key = std::string(call.key),
+                           .job = call.job,
+                           .token = call.token,
+                           .at = context.now});
+  }
+  return EffectClaim{.kind = EffectClaim::Kind::first};
+}
+
+Result<void> record_effect(Context& context, const EffectCall& call, std::string_view result) {
+  TRY_ASSIGN(EffectRow row, own_claim(context, call));
+  row.state = EffectState::done;
+  row.result = result;
+  row.at = context.now;
+  context.tx.put_effect(row);
+  return {};
+}
+
+Result<void> undo_effect(Context& context, const EffectCall& call) {
+  TRY_ASSIGN(const EffectRow row, own_claim(context, call));
+  if (row.state == EffectState::done) {
+    return failed(ErrorCode::conflict, fmt::format("effect {} is done and cannot be undone", quoted(call.key)));
+  }
+  context.tx.erase_effect(call.tenant, call.key);
+  return {};
+}
+
+}  // namespace carillon

@@ -1,0 +1,176 @@
+#include "store/cases/enqueue.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/hash.h"
+#include "store/cases/finish.h"
+
+namespace carillon {
+
+namespace {
+
+std::int64_t payload_hash(std::string_view payload) {
+  return static_cast<std::int64_t>(stable_hash({"payload", payload}));
+}
+
+// A job that is stored already, live or finished.
+std::optional<Enqueued> stored(Context& context, JobId id, bool deduplicated) {
+  if (const auto row = context.tx.job(id)) {
+    const JobState state = state_of(*row, context.tx.lease(id));
+    return Enqueued{.id = id, .deduplicated = deduplicated, .state = state, .ready = ready_of(*row)};
+  }
+  if (const auto archived = context.tx.archived(id)) {
+    return Enqueued{
+        .id = id, .deduplicated = deduplicated, .state = archived->job.state, .ready = ready_of(archived->job)};
+  }
+  return std::nullopt;
+}
+
+// What the key says: nothing if it is free.
+Result<std::optional<Enqueued>> held_by_key(Context& context, const NewJob& job, TypeId type) {
+  const std::string& name = job.options.idempotency_key;
+  const auto key = context.tx.key(job.tenant, type, name);
+  if (!key || (key->held_until && *key->held_until <= context.now)) return std::nullopt;
+  auto holder = stored(context, key->job, true);
+  if (!holder) return std::nullopt;  // pruned
+  if (key->payload_hash != payload_hash(job.payload)) {
+    return failed(ErrorCode::idempotency_conflict,
+                  fmt::format("key {} of type {} is held by job {} with another payload", quoted(name),
+                              quoted(job.type), format_job_id(key->job)));
+  }
+  if (const auto row = context.tx.job(key->job)) {
+    JobRow seen = *row;
+    JobDetail detail = detail_of(context, *row);
+    detail.last_seen_at = context.now;
+    seen.detail = write_detail(detail);
+    context.tx.update_job(*row, seen);
+  }
+  return holder;
+}
+
+void hold_key(Context& context, const NewJob& job, const JobRow& row) {
+  KeyRow key{.tenant = job.tenant,
+             .type = row.type,
+             .key = job.options.idempotency_key,
+             .job = row.id,
+             .payload_hash = payload_hash(job.payload)};
+  if (job.options.unique_until.until == KeyHold::Until::elapsed) {
+    key.held_until = add_clamped(context.now, job.options.unique_until.duration);
+  }
+  context.tx.put_key(key);
+}
+
+struct Parents {
+  std::vector<JobId> open;
+  bool one_not_met = false;  // one has ended, and not as done
+};
+
+Result<Parents> look_up_parents(Context& context, const NewJob& job) {
+  Parents parents;
+  for (const JobId id : job.depends_on) {
+    const auto live = context.tx.job(id);
+    const auto archived = live ? std::nullopt : context.tx.archived(id);
+    const LaneId lane = live ? live->lane : archived ? archived->job.lane : LaneId{};
+    if ((!live && !archived) || context.tx.lane_names(lane).tenant != job.tenant) {
+      return failed(ErrorCode::dependency_not_met,
+                    fmt::format("depends_on names {}, which is not stored", format_job_id(id)));
+    }
+    if (live && std::ranges::find(parents.open, id) == parents.open.end()) parents.open.push_back(id);
+    if (archived && archived->job.state != JobState::done) parents.one_not_met = true;
+  }
+  return parents;
+}
+
+// The schedule of the job's occurrence, which must not have become a job before.
+Result<std::optional<Enqueued>> claim_occurrence(Context& context, const NewJob& job, JobRow& row) {
+  const OccurrenceKey& occurrence = *job.occurrence;
+  const auto schedule = context.tx.schedule(job.tenant, occurrence.schedule);
+  if (!schedule) {
+    return failed(ErrorCode::not_found, fmt::format("there is no schedule {}", quoted(occurrence.schedule)));
+  }
+  if (const auto known = context.tx.outcome(schedule->id, occurrence.subject, occurrence.slot)) {
+    auto holder = known->job ? stored(context, known->job, true) : std::nullopt;
+    if (holder) return holder;
+    return failed(ErrorCode::conflict, fmt::format("the occurrence {} of {} has its outcome already",
+                                                   format_instant(occurrence.slot), quoted(occurrence.schedule)));
+  }
+  // After pruning the position guards what the row guarded before. (invariant 1)
+  const auto subject = context.tx.subject(schedule->id, occurrence.subject);
+  if (subject && subject->position && occurrence.slot <= *subject->position) {
+    return failed(ErrorCode::conflict, fmt::format("the occurrence {} of {} was planned before",
+                                                   format_instant(occurrence.slot), quoted(occurrence.schedule)));
+  }
+  row.schedule = schedule->id;
+  row.subject = occurrence.subject;
+  row.slot = occurrence.slot;
+  return std::nullopt;
+}
+
+void finish_at_once(Context& context, const JobRow& row, JobState state, std::string_view reason, Enqueued& answer) {
+  std::vector<ReadyJob> ready;
+  JobRow after = row;
+  after.detail = write_detail({.reason = std::string(reason)});
+  finish_job(context, row, std::move(after), {.state = state, .from = row.state}, ready);
+  answer.state = state;
+}
+
+}  // namespace
+
+Result<Enqueued> enqueue_job(Context& context, const NewJob& job) {
+  TRY(check_new_job(job));
+  Transaction& tx = context.tx;
+  if (job.asked_before && job.id) {
+    if (const auto known = stored(context, job.id, false)) return *known;
+  }
+  const TypeId type = tx.type(job.type);
+  const bool has_key = !job.options.idempotency_key.empty();
+  if (has_key) {
+    TRY_ASSIGN(const auto holder, held_by_key(context, job, type));
+    if (holder) return *holder;
+  }
+  JobRow row;
+  if (job.occurrence) {
+    TRY_ASSIGN(const auto holder, claim_occurrence(context, job, row));
+    if (holder) return *holder;
+  } else {
+    row.subject = job.subject;
+  }
+  Parents parents;
+  if (!job.depends_on.empty()) {
+    TRY_ASSIGN(parents, look_up_parents(context, job));
+  }
+
+  row.id = job.id ? job.id : context.new_id(context.now);
+  row.lane = tx.lane(job.tenant, job.queue);
+  row.type = type;
+  row.priority = job.priority;
+  row.run_at = job.run_at.value_or(context.now);
+  row.deadline = job.deadline;
+  row.options = write_options(job.options);
+  const bool cancelled = parents.one_not_met && !job.options.run_anyway;
+  row.state = parents.open.empty() && !cancelled ? JobState::queued : JobState::waiting;
+  row.later = row.state == JobState::queued && row.run_at > context.now + kFarOff;
+
+  tx.insert_job(row, job.payload);
+  tx.add_count(row.lane, row.state, 1);
+  if (has_key) hold_key(context, job, row);
+  for (const JobId parent : parents.open) tx.insert_dependency(parent, row.id);
+  if (row.schedule) {
+    tx.put_outcome({.schedule = row.schedule,
+                    .subject = row.subject,
+                    .slot = *row.slot,
+                    .until = job.occurrence->until,
+                    .job = row.id});
+  }
+  Enqueued answer{.id = row.id, .state = row.state, .ready = ready_of(row)};
+  if (cancelled) {
+    finish_at_once(context, row, JobState::cancelled, "dependency_not_met", answer);
+  } else if (row.deadline && *row.deadline <= context.now) {
+    finish_at_once(context, row, JobState::cutoff_reached, to_string(VerdictReason::deadline), answer);
+  }
+  return answer;
+}
+
+}  // namespace carillon

@@ -1,0 +1,143 @@
+#include "store/cases/finish.h"
+
+#include "base/check.h"
+#include "store/subject_text.h"
+
+namespace carillon {
+
+namespace {
+
+// Cascades and cursors move in bounded steps: what is left over is picked up by the next end, or the sweep.
+constexpr int kCursorStepsMax = 10'000;
+
+bool closed(const OutcomeRow& row) { return row.outcome.has_value() || row.parked; }
+
+// Over the contiguous run of closed windows. (invariant 20)
+void move_cursor(Context& context, SubjectRow& subject) {
+  for (int i = 0; i < kCursorStepsMax; ++i) {
+    const auto window = context.tx.outcome(subject.schedule, subject.subject, *subject.cursor);
+    if (!window || !window->until || !closed(*window) || *window->until <= *subject.cursor) return;
+    subject.cursor = window->until;
+  }
+}
+
+void note_result(Context& context, SubjectRow& subject, const JobRow& row, const JobDetail& detail) {
+  auto state = read_subject_state(subject.state);
+  if (!state) return context.tx.fail(std::move(state).error());
+  const bool success = row.state == JobState::done;
+  state->status = success ? "success" : to_string(row.state);
+  state->last_slot = row.slot;
+  state->last_run_at = context.now;
+  state->error_count = success ? 0 : state->error_count + 1;
+  state->last_error = !success && detail.last_error ? detail.last_error->message : std::string();
+  subject.state = write_subject_state(*state);
+}
+
+void update_subject(Context& context, const JobRow& row, const JobDetail& detail, bool final) {
+  auto subject = context.tx.subject(row.schedule, row.subject);
+  if (!subject) return;
+  if (final && subject->open_job == row.id) subject->open_job = {};
+  if (final) note_result(context, *subject, row, detail);
+  if (subject->cursor) move_cursor(context, *subject);
+  ++subject->version;
+  context.tx.put_subject(*subject);
+}
+
+void record_outcome(Context& context, const JobRow& row, const JobDetail& detail) {
+  auto outcome = context.tx.outcome(row.schedule, row.subject, *row.slot);
+  if (!outcome || outcome->job != row.id) return;  // a manual run touches no occurrence
+  CHECK(!outcome->outcome);                        // invariant 3: it never changes
+  outcome->outcome = row.state;
+  outcome->parked = false;
+  outcome->reason = detail.reason;
+  outcome->at = context.now;
+  context.tx.put_outcome(*outcome);
+  context.tx.add_outcome_count(row.schedule, *row.slot, row.state, 1);
+  update_subject(context, row, detail, true);
+}
+
+void release_key(Context& context, const JobRow& row) {
+  if (row.options.empty()) return;
+  const JobOptions options = options_of(context, row);
+  if (options.idempotency_key.empty() || options.unique_until.until != KeyHold::Until::done) return;
+  const auto key = context.tx.key(context.tx.lane_names(row.lane).tenant, row.type, options.idempotency_key);
+  if (key && key->job == row.id) context.tx.erase_key(*key);
+}
+
+struct Ended {
+  JobRow before;
+  JobRow after;
+  Finish finish;
+};
+
+// Writes the end of one job. Dependents that cannot run any more are added to `pending`.
+void finish_one(Context& context, const Ended& ended, std::vector<Ended>& pending, std::vector<ReadyJob>& ready) {
+  Transaction& tx = context.tx;
+  const JobRow& row = ended.after;
+  const Finish& finish = ended.finish;
+  CHECK(can_move(finish.from, finish.state));  // invariant 14
+  ArchiveRow archived{.job = row, .finished_at = context.now};
+  if (finish.attempt) {
+    archived.result = finish.attempt->result;
+    archived.worker = finish.attempt->worker;
+    archived.started_at = finish.attempt->started_at;
+  }
+  tx.archive(ended.before, archived);
+  tx.add_count(row.lane, finish.from, -1);
+  tx.add_count(row.lane, finish.state, 1);
+  release_key(context, row);
+  if (row.schedule && row.slot) record_outcome(context, row, detail_of(context, row));
+  if (finish.from == JobState::waiting) tx.erase_parents(row.id);
+
+  for (const JobId child_id : tx.children(row.id)) {
+    const auto child = tx.job(child_id);
+    tx.erase_dependency(row.id, child_id);
+    if (!child || child->state != JobState::waiting) continue;
+    if (finish.state == JobState::done || options_of(context, *child).run_anyway) {
+      if (tx.has_parents(child_id)) continue;
+      JobRow released = *child;
+      released.state = JobState::queued;
+      released.run_at = std::max(child->run_at, context.now);
+      released.later = released.run_at > context.now + kFarOff;
+      tx.update_job(*child, released);
+      tx.add_count(released.lane, JobState::waiting, -1);
+      tx.add_count(released.lane, JobState::queued, 1);
+      ready.push_back(ready_of(released));
+      continue;
+    }
+    JobRow cancelled = *child;
+    cancelled.state = JobState::cancelled;
+    JobDetail detail = detail_of(context, *child);
+    detail.reason = "dependency_not_met";
+    cancelled.detail = write_detail(detail);
+    tx.erase_parents(child_id);
+    pending.push_back({.before = *child,
+                       .after = std::move(cancelled),
+                       .finish = {.state = JobState::cancelled, .from = JobState::waiting}});
+  }
+}
+
+}  // namespace
+
+void finish_job(Context& context, const JobRow& before, JobRow after, const Finish& finish,
+                std::vector<ReadyJob>& ready) {
+  after.state = finish.state;
+  std::vector<Ended> pending;
+  finish_one(context, {.before = before, .after = std::move(after), .finish = finish}, pending, ready);
+  while (!pending.empty() && !context.tx.failed()) {
+    const Ended next = std::move(pending.back());
+    pending.pop_back();
+    finish_one(context, next, pending, ready);
+  }
+}
+
+void note_parked(Context& context, const JobRow& row, bool parked) {
+  if (!row.schedule || !row.slot) return;
+  auto outcome = context.tx.outcome(row.schedule, row.subject, *row.slot);
+  if (!outcome || outcome->job != row.id) return;
+  outcome->parked = parked;
+  context.tx.put_outcome(*outcome);
+  if (parked) update_subject(context, row, JobDetail{}, false);
+}
+
+}  // namespace carillon

@@ -1,0 +1,32 @@
+// The end of a job, and all that follows from it in the same transaction: its key, its dependents, its outcome, its
+// subject and the cursor.
+#pragma once
+
+#include <vector>
+
+#include "store/cases/context.h"
+
+namespace carillon {
+
+// The attempt that ended the job.
+struct EndingAttempt {
+  AttemptResult result = AttemptResult::ok;
+  std::string worker;
+  Instant started_at;
+};
+
+struct Finish {
+  JobState state = JobState::done;
+  JobState from = JobState::queued;  // as a person saw it
+  std::optional<EndingAttempt> attempt;
+};
+
+// Moves `before` to the archive as `after`, which differs in what the end changed. Dependents that can run now, or that
+// run anyway, are added to `ready`; others are cancelled, with all that waits for them.
+void finish_job(Context& context, const JobRow& before, JobRow after, const Finish& finish,
+                std::vector<ReadyJob>& ready);
+
+// The job of an occurrence was parked in the DLQ, or taken out of it again.
+void note_parked(Context& context, const JobRow& row, bool parked);
+
+}  // namespace carillon

@@ -1,0 +1,366 @@
+#include "store/cases/lease.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "store/cases/enqueue.h"
+#include "store/cases/finish.h"
+#include "store/subject_text.h"
+
+namespace carillon {
+
+namespace {
+
+constexpr std::string_view kDeferred = "deferred";
+constexpr std::string_view kAmbiguous = "ambiguous_effect";
+
+std::unexpected<Error> stale(JobId job, std::int64_t token) {
+  return failed(ErrorCode::stale_token,
+                fmt::format("token {} of job {} is not the current one", token, format_job_id(job)));
+}
+
+Instant wall_of(const Context& context, BootTime at) { return add_clamped(context.now, at - context.boot); }
+
+// How the holder's word is remembered, so that a repeated call is recognised.
+std::string_view end_name(const Settlement& settlement) {
+  return settlement.defer ? kDeferred : to_string(settlement.end.result);
+}
+
+// An attempt that ends: the row and lease as they are, and what was said of it.
+struct Ending {
+  JobRow row;
+  LeaseRow lease;
+  JobDetail detail;
+  JobOptions options;
+  AttemptEnd end;
+  AttemptError error;
+  Instant started_at;
+};
+
+// Puts a job back, parks it or finishes it, as the verdict says. The lease is gone.
+void apply_verdict(Context& context, Ending& ending, const Verdict& verdict, std::vector<ReadyJob>& ready) {
+  Transaction& tx = context.tx;
+  JobRow after = ending.row;
+  JobDetail& detail = ending.detail;
+  after.state = verdict.state;
+  after.attempts = verdict.attempts;
+  after.token = ending.lease.token;
+  detail.losses = verdict.losses;
+  detail.releases = verdict.releases;
+  detail.rate_limits = verdict.rate_limits;
+  detail.progress.clear();
+  if (verdict.reason != VerdictReason::none) detail.reason = to_string(verdict.reason);
+  if (!ending.error.message.empty() || !ending.error.error_class.empty()) {
+    detail.last_error =
+        LastError{.code = "execution_failed", .message = ending.error.message, .error_class = ending.error.error_class};
+  }
+  tx.erase_lease(ending.row.id);
+
+  if (is_final(verdict.state)) {
+    // The archive holds how the attempt ended; a plain success needs no text for it.
+    detail.last_end.clear();
+    after.detail = write_detail(detail);
+    finish_job(context, ending.row, std::move(after),
+               {.state = verdict.state,
+                .from = JobState::processing,
+                .attempt =
+                    EndingAttempt{
+                        .result = ending.end.result, .worker = ending.lease.worker, .started_at = ending.started_at}},
+               ready);
+    return;
+  }
+  detail.last_end = to_string(ending.end.result);
+  after.detail = write_detail(detail);
+  if (verdict.state == JobState::queued) {
+    after.run_at = verdict.run_at;
+    after.later = after.run_at > context.now + kFarOff;
+  } else {
+    after.later = false;
+  }
+  tx.update_job(ending.row, after);
+  tx.add_count(after.lane, JobState::processing, -1);
+  tx.add_count(after.lane, after.state, 1);
+  tx.insert_attempt({.job = after.id,
+                     .token = ending.lease.token,
+                     .number = ending.lease.attempt,
+                     .result = ending.end.result,
+                     .worker = ending.lease.worker,
+                     .started_at = ending.started_at,
+                     .finished_at = context.now,
+                     .error_class = ending.error.error_class,
+                     .error = ending.error.message});
+  if (after.state == JobState::queued) {
+    ready.push_back(ready_of(after));
+  } else {
+    note_parked(context, after, true);
+  }
+}
+
+Verdict verdict_of(const Context& context, const Ending& ending) {
+  const std::string id = format_job_id(ending.row.id);
+  return after_attempt({.job = id,
+                        .attempts = ending.lease.attempt,
+                        .max_attempts = ending.options.max_attempts,
+                        .retry = ending.options.retry.value_or(RetryTable{}),
+                        .planned_at = ending.row.run_at,
+                        .deadline = ending.row.deadline,
+                        .cancel_requested = ending.detail.cancel_requested,
+                        .losses = ending.detail.losses,
+                        .releases = ending.detail.releases,
+                        .rate_limits = ending.detail.rate_limits},
+                       ending.end, context.now);
+}
+
+// A plain success, which is most of them, needs no policy.
+bool is_plain_success(const Ending& ending) {
+  return ending.end.result == AttemptResult::ok && !ending.end.skipped && !ending.row.deadline;
+}
+
+std::optional<Ending> ending_of(Context& context, const LeaseRow& lease) {
+  auto row = context.tx.job(lease.job);
+  if (!row) {
+    context.tx.fail({.code = ErrorCode::database_error,
+                     .message = fmt::format("job {} has a lease and no row", format_job_id(lease.job))});
+    return std::nullopt;
+  }
+  Ending ending{.row = *std::move(row), .lease = lease, .started_at = lease.claimed_at};
+  ending.detail = detail_of(context, ending.row);
+  ending.options = options_of(context, ending.row);
+  return ending;
+}
+
+// The call that settled the job, once more with the same token, is answered as the first time (invariant 10). What the
+// store ended itself is not the holder's to settle.
+Result<Settled> settled_before(Context& context, const Settlement& settlement) {
+  if (const auto row = context.tx.job(settlement.job)) {
+    const bool ours = row->token == settlement.token && !context.tx.lease(row->id) &&
+                      detail_of(context, *row).last_end == end_name(settlement);
+    if (!ours) return stale(settlement.job, settlement.token);
+    return Settled{.id = row->id, .state = row->state, .run_at = row->run_at};
+  }
+  const auto archived = context.tx.archived(settlement.job);
+  if (!archived) return absent_job(settlement.job);
+  const bool ours = archived->job.token == settlement.token && archived->result == settlement.end.result;
+  if (!ours || settlement.defer) return stale(settlement.job, settlement.token);
+  return Settled{.id = settlement.job, .state = archived->job.state, .run_at = archived->job.run_at};
+}
+
+void defer(Context& context, Ending& ending, const Settlement::Deferral& deferral, Settled& answer) {
+  JobRow after = ending.row;
+  JobDetail& detail = ending.detail;
+  after.token = ending.lease.token;
+  after.run_at = std::max(deferral.until.value_or(kInstantMax), context.now);
+  after.later = after.run_at > context.now + kFarOff;
+  ++detail.deferrals;
+  detail.deferred_until = deferral.until;
+  detail.defer_reason = deferral.reason;
+  detail.recent_deferrals.push_back({.at = context.now, .until = deferral.until, .reason = deferral.reason});
+  if (detail.recent_deferrals.size() > kDeferralsKept) detail.recent_deferrals.erase(detail.recent_deferrals.begin());
+  detail.last_end = kDeferred;
+  after.detail = write_detail(detail);
+  context.tx.erase_lease(after.id);
+  context.tx.update_job(ending.row, after);
+  context.tx.add_count(after.lane, JobState::processing, -1);
+  context.tx.add_count(after.lane, JobState::queued, 1);
+  answer.state = JobState::queued;
+  answer.run_at = after.run_at;
+  answer.ready.push_back(ready_of(after));
+}
+
+Result<void> create_follow_ups(Context& context, const Settlement& settlement, const Ending& ending, Settled& answer) {
+  const std::string tenant = context.tx.lane_names(ending.row.lane).tenant;
+  for (NewJob job : settlement.then) {
+    job.tenant = tenant;
+    job.options.origin = Origin::dependent;
+    job.options.parent = ending.row.id;
+    auto made = enqueue_job(context, job);
+    if (!made) return std::unexpected(with_context("then", std::move(made).error()));
+    if (made->state == JobState::queued && !made->deduplicated) answer.ready.push_back(made->ready);
+  }
+  return {};
+}
+
+// What a handler learnt about its subject.
+void change_subject(Context& context, const Settlement::SubjectChange& change, const JobRow& row) {
+  auto subject = context.tx.subject(row.schedule, row.subject);
+  if (!subject) return;
+  auto state = read_subject_state(subject->state);
+  if (!state) return context.tx.fail(std::move(state).error());
+  if (change.expected_at) state->expected_at = change.expected_at;
+  if (change.status) {
+    state->last_status = *change.status;
+    state->last_checked_at = context.now;
+    if (*change.status == "available") state->last_available_at = context.now;
+  }
+  subject->state = write_subject_state(*state);
+  ++subject->version;
+  context.tx.put_subject(*subject);
+}
+
+Result<Settled> settle_with_lease(Context& context, const Settlement& settlement, const LeaseRow& lease) {
+  auto found = ending_of(context, lease);
+  if (!found) return absent_job(settlement.job);
+  Ending& ending = *found;
+  ending.end = settlement.end;
+  ending.error = settlement.error;
+  ending.started_at = settlement.started_at.value_or(lease.claimed_at);
+  if (!settlement.output.empty()) ending.detail.output = settlement.output;
+  if (!settlement.reason.empty()) ending.detail.reason = settlement.reason;
+  Settled answer{.id = settlement.job};
+
+  if (settlement.defer) {
+    const bool overdue = ending.row.deadline && *ending.row.deadline <= context.now;
+    if (!overdue && !ending.detail.cancel_requested) {
+      defer(context, ending, *settlement.defer, answer);
+      return answer;
+    }
+    // Put back is not what will happen to it: it ends, like a released one, and no attempt was used.
+    ending.end = {.result = AttemptResult::released, .started = false};
+  }
+  Verdict verdict;
+  if (is_plain_success(ending)) {
+    verdict = {.state = JobState::done, .attempts = lease.attempt};
+  } else {
+    verdict = verdict_of(context, ending);
+  }
+  if (settlement.hold && verdict.state == JobState::queued) {
+    verdict.state = JobState::dlq;
+    ending.detail.reason = kAmbiguous;
+  }
+  apply_verdict(context, ending, verdict, answer.ready);
+  if (settlement.subject && ending.row.schedule) change_subject(context, *settlement.subject, ending.row);
+  answer.state = verdict.state;
+  answer.run_at = verdict.state == JobState::queued ? verdict.run_at : ending.row.run_at;
+  if (verdict.state == JobState::done) TRY(create_follow_ups(context, settlement, ending, answer));
+  return answer;
+}
+
+}  // namespace
+
+Result<LeaseRow> current_lease(Context& context, JobId job, std::int64_t token) {
+  auto lease = context.tx.lease(job);
+  if (!lease || lease->token != token) return stale(job, token);
+  return *std::move(lease);
+}
+
+std::vector<LeasedJob> claim_jobs(Context& context, const ClaimRequest& request) {
+  Transaction& tx = context.tx;
+  std::vector<LeasedJob> leased;
+  leased.reserve(request.jobs.size());
+  for (const JobId id : request.jobs) {
+    if (tx.failed()) break;
+    const auto row = tx.job(id);
+    if (!row || row->state != JobState::queued || row->run_at > context.now || tx.lease(id)) continue;
+    if (row->deadline && *row->deadline <= context.now) {  // invariant 22
+      finish_overdue_job(context, id);
+      continue;
+    }
+    const JobOptions options = options_of(context, *row);
+    LeaseRow lease{.job = id,
+                   .token = row->token + 1,
+                   .attempt = row->attempts + 1,
+                   .worker = request.worker,
+                   .in_process = request.in_process,
+                   .claimed_at = context.now,
+                   .length = request.lease.value_or(options.lease)};
+    lease.timeout_at = context.boot + options.timeout;
+    lease.until = std::min(context.boot + lease.length, lease.timeout_at);
+    tx.put_lease(lease);
+    tx.add_count(row->lane, JobState::queued, -1);
+    tx.add_count(row->lane, JobState::processing, 1);
+    const Lane& names = tx.lane_names(row->lane);
+    const auto schedule = row->schedule ? tx.schedule(row->schedule) : std::nullopt;
+    leased.push_back({.id = id,
+                      .tenant = names.tenant,
+                      .queue = names.queue,
+                      .type = tx.type_name(row->type),
+                      .payload = tx.payload(id),
+                      .priority = row->priority,
+                      .attempt = lease.attempt,
+                      .token = lease.token,
+                      .run_at = row->run_at,
+                      .deadline = row->deadline,
+                      .lease_until = wall_of(context, lease.until),
+                      .lease = lease.length,
+                      .timeout = options.timeout,
+                      .schedule = schedule ? schedule->name : std::string(),
+                      .subject = row->subject,
+                      .slot = row->slot,
+                      .options = row->options});
+  }
+  return leased;
+}
+
+Result<Extended> extend_lease(Context& context, const Extension& extension) {
+  TRY_ASSIGN(LeaseRow lease, current_lease(context, extension.job, extension.token));
+  const auto row = context.tx.job(extension.job);
+  if (!row) return absent_job(extension.job);
+  if (!extension.started) lease.timeout_at = context.boot + options_of(context, *row).timeout;
+  if (lease.timeout_at <= context.boot) return stale(extension.job, extension.token);  // invariant 13
+  lease.until = std::min(context.boot + lease.length, lease.timeout_at);
+  context.tx.put_lease(lease);
+  JobDetail detail = detail_of(context, *row);
+  if (extension.progress && *extension.progress != detail.progress) {
+    JobRow after = *row;
+    detail.progress = *extension.progress;
+    after.detail = write_detail(detail);
+    context.tx.update_job(*row, after);
+  }
+  return Extended{.lease_until = wall_of(context, lease.until), .cancel_requested = detail.cancel_requested};
+}
+
+Result<Settled> settle_attempt(Context& context, const Settlement& settlement) {
+  const auto lease = context.tx.lease(settlement.job);
+  if (!lease || lease->token != settlement.token) return settled_before(context, settlement);
+  const bool may_be_refused = !settlement.then.empty();
+  if (may_be_refused) context.tx.savepoint();
+  auto answer = settle_with_lease(context, settlement, *lease);
+  if (may_be_refused) {
+    if (!answer) context.tx.roll_back_to_savepoint();
+    context.tx.release_savepoint();
+  }
+  return answer;
+}
+
+std::vector<Reaped> reap_leases(Context& context, std::size_t limit) {
+  std::vector<Reaped> reaped;
+  for (const LeaseRow& lease : context.tx.leases_out(context.boot, limit)) {
+    auto ending = ending_of(context, lease);
+    if (!ending) break;
+    // At its timeout an attempt ends as `timeout`; as lost only if the lease ran out earlier (invariant 13).
+    const bool timed_out = lease.until >= lease.timeout_at;
+    ending->end.result = timed_out ? AttemptResult::timeout : AttemptResult::lease_lost;
+    ending->error = {.message = timed_out ? "the attempt took longer than its timeout"
+                                          : "the worker was not heard from before its lease ran out",
+                     .error_class = std::string(to_string(ending->end.result))};
+    const Verdict verdict = verdict_of(context, *ending);
+    Reaped answer{.id = lease.job, .result = ending->end.result, .worker = lease.worker, .state = verdict.state};
+    apply_verdict(context, *ending, verdict, answer.ready);
+    reaped.push_back(std::move(answer));
+  }
+  return reaped;
+}
+
+std::optional<Changed> finish_overdue_job(Context& context, JobId id) {
+  const auto row = context.tx.job(id);
+  if (!row) return std::nullopt;
+  const auto lease = context.tx.lease(id);
+  JobRow after = *row;
+  JobDetail detail = detail_of(context, *row);
+  detail.reason = to_string(VerdictReason::deadline);
+  Finish finish{.state = JobState::cutoff_reached, .from = state_of(*row, lease)};
+  if (lease) {
+    after.attempts = lease->attempt;
+    after.token = lease->token;
+    finish.attempt =
+        EndingAttempt{.result = AttemptResult::cancelled, .worker = lease->worker, .started_at = lease->claimed_at};
+    context.tx.erase_lease(id);
+  }
+  after.detail = write_detail(detail);
+  Changed changed{.id = id, .state = finish.state};
+  finish_job(context, *row, std::move(after), finish, changed.ready);
+  return changed;
+}
+
+}  // namespace carillon

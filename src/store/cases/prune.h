@@ -1,0 +1,12 @@
+// What is old goes.
+#pragma once
+
+#include "store/cases/context.h"
+
+namespace carillon {
+
+inline constexpr Duration kEffectsKept = std::chrono::days(30);
+
+JobStore::PruneStep prune_archive(Context& context, const JobStore::PruneRequest& request);
+
+}  // namespace carillon

@@ -1,0 +1,27 @@
+// Which jobs are meant, in lists and bulk work.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/instant.h"
+#include "core/job_state.h"
+
+namespace carillon {
+
+// All that is given must match. The tenant is always given: no query crosses tenants (invariant 28).
+struct JobFilter {
+  std::string tenant = "default";
+  std::vector<JobState> states;  // empty: any
+  std::optional<std::string> type;
+  std::optional<std::string> queue;
+  std::optional<std::string> schedule;
+  std::optional<std::string> subject;
+  std::optional<std::string> tag;
+  std::optional<std::string> text;  // in the payload, as bytes
+  std::optional<Instant> since;     // created then or later
+  std::optional<Instant> until;     // created before
+};
+
+}  // namespace carillon

@@ -1,0 +1,238 @@
+// The life of jobs: the hot half of the seam between the engine and what is kept.
+//
+// Every call is one whole use case and takes a batch. A batch costs one commit; an item that is refused fails alone and
+// changes nothing. If the commit itself fails, every item answers with that failure and nothing has changed: errors
+// `unavailable`, `store_full`, `database_error`. After `unavailable` with an unknown commit it is safe to ask again:
+// ids are the caller's, and a repeated call is recognised.
+//
+// Safety never rests on the caller's memory: what is claimed, extended or settled is judged by the row.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "core/attempt.h"
+#include "core/job.h"
+#include "core/job_id.h"
+#include "core/job_state.h"
+#include "store/job_filter.h"
+#include "store/rows.h"
+
+namespace carillon {
+
+// What the ready set keeps of a queued job.
+struct ReadyJob {
+  JobId id;
+  LaneId lane;
+  TypeId type;
+  Instant run_at;
+  std::uint8_t priority = kPriorityDefault;
+  bool has_options = false;  // limits or gates may apply: ask for them before the claim
+  friend bool operator==(const ReadyJob&, const ReadyJob&) = default;
+};
+
+struct Enqueued {
+  JobId id;
+  bool deduplicated = false;  // an idempotency key gave the job that was there already
+  JobState state = JobState::queued;
+  ReadyJob ready;  // if it is queued
+};
+
+struct ClaimRequest {
+  std::string worker;
+  std::optional<Duration> lease;  // else each job's own
+  bool in_process = false;
+  std::span<const JobId> jobs;
+};
+
+struct LeasedJob {
+  JobId id;
+  std::string tenant;
+  std::string queue;
+  std::string type;
+  std::string payload;
+  int priority = kPriorityDefault;
+  std::uint32_t attempt = 1;
+  std::int64_t token = 0;
+  Instant run_at;
+  std::optional<Instant> deadline;
+  Instant lease_until;
+  Duration lease{};
+  Duration timeout{};
+  std::string schedule;
+  std::string subject;
+  std::optional<Instant> slot;
+  std::string options;  // JSON of what differs from the defaults; "" if nothing does
+};
+
+struct Extension {
+  JobId job;
+  std::int64_t token = 0;
+  bool started = true;                  // false: the handler has not been entered, so its timeout has not begun
+  std::optional<std::string> progress;  // JSON
+};
+
+struct Extended {
+  Instant lease_until;
+  bool cancel_requested = false;
+};
+
+struct AttemptError {
+  std::string message;
+  std::string error_class;
+};
+
+// What the holder says at the end of an attempt.
+struct Settlement {
+  JobId job;
+  std::int64_t token = 0;
+  AttemptEnd end;
+  struct Deferral {
+    std::optional<Instant> until;  // nothing: until it is lifted
+    std::string reason;
+  };
+  std::optional<Deferral> defer;  // instead of `end`: put back by a gate; costs no attempt
+  bool hold = false;              // of error: to the DLQ, reason ambiguous_effect (invariant 18)
+  std::optional<Instant> started_at;
+  AttemptError error;
+  std::string output;  // JSON, of ok
+  std::string reason;  // of skipped
+  std::vector<NewJob> then;
+  struct SubjectChange {
+    std::optional<Instant> expected_at;
+    std::optional<std::string> status;
+  };
+  std::optional<SubjectChange> subject;
+};
+
+struct Settled {
+  JobId id;
+  JobState state = JobState::done;
+  Instant run_at;               // of queued
+  std::vector<ReadyJob> ready;  // what has become ready by it: itself, dependents, follow-ups
+};
+
+// An attempt that the store ended itself.
+struct Reaped {
+  JobId id;
+  AttemptResult result = AttemptResult::lease_lost;
+  std::string worker;
+  JobState state = JobState::queued;
+  std::vector<ReadyJob> ready;
+};
+
+struct LivePage {
+  std::vector<ReadyJob> jobs;
+  JobId next_after;  // where to go on
+  bool end = false;  // there is nothing above next_after
+};
+
+struct EffectClaim {
+  enum class Kind : std::uint8_t { first, done, unknown };
+  Kind kind = Kind::first;
+  std::string result;  // of done
+};
+
+enum class JobAction : std::uint8_t {
+  cancel,   // any that is not final; a processing one is asked to stop
+  retry,    // from the DLQ, with fresh attempts
+  discard,  // from the DLQ: cancelled, reason discarded
+  run_now,  // a queued one, whatever its time
+};
+
+struct Changed {
+  JobId id;
+  JobState state = JobState::queued;
+  bool cancel_requested = false;
+  std::vector<ReadyJob> ready;
+};
+
+struct JobPatch {
+  std::optional<int> priority;
+  std::optional<Instant> run_at;
+};
+
+struct BulkStep {
+  std::uint64_t changed = 0;
+  std::uint64_t refused = 0;
+  JobId next_after;
+  bool end = false;
+  std::vector<ReadyJob> ready;
+};
+
+class JobStore {
+ public:
+  JobStore() = default;
+  JobStore(const JobStore&) = delete;
+  JobStore& operator=(const JobStore&) = delete;
+  virtual ~JobStore() = default;
+
+  // The wall clock of the store: the only one that decides. (invariant 11)
+  virtual Instant now() const = 0;
+  // A fresh id, higher than all that this store holds. Any thread.
+  virtual JobId new_job_id() = 0;
+
+  // Each alone. With a held key: the job that holds it, and nothing is written but `last_seen_at`; another payload
+  // under it is `idempotency_conflict` (invariant 17). An id that exists already: answered as at first. A `depends_on`
+  // that is not stored: `dependency_not_met`. An occurrence that exists already: its job, deduplicated (invariant 1).
+  virtual std::vector<Result<Enqueued>> enqueue(std::span<const NewJob> jobs) = 0;
+  // All or none. A job may depend on one that stands before it.
+  virtual Result<std::vector<Enqueued>> enqueue_all(std::span<const NewJob> jobs) = 0;
+
+  // Leases those of `request.jobs` that are queued and due. Each token is higher than the job's last one; no job is
+  // under two leases (invariant 9). One that is not to be had is simply absent from the answer; one whose deadline has
+  // passed ends as cutoff_reached (invariant 22).
+  virtual Result<std::vector<LeasedJob>> claim(const ClaimRequest& request) = 0;
+  // From now on for the lease's length again, but never past the attempt's timeout (invariant 13). `stale_token` unless
+  // it is the current one.
+  virtual std::vector<Result<Extended>> extend(std::span<const Extension> extensions) = 0;
+  // Ends attempts: job, attempt, follow-ups, dependents, outcome, subject and cursor in one transaction (invariants 14,
+  // 20, 23, 30). Only with the current token; a repeated call is answered as at first (invariant 10).
+  virtual std::vector<Result<Settled>> settle(std::span<const Settlement> settlements) = 0;
+  // Ends attempts whose lease or time has run out; at most `limit`. (invariants 12, 13)
+  virtual Result<std::vector<Reaped>> reap(std::size_t limit) = 0;
+  // Ends jobs whose deadline has passed, in the order of deadlines; at most `limit`. (invariant 3)
+  virtual Result<std::vector<Changed>> finish_overdue(std::size_t limit) = 0;
+
+  // The queued jobs above `after` that are due by `until`, in the order of ids. Looks at no more than `limit` rows.
+  virtual Result<LivePage> load_live(JobId after, Instant until, std::size_t limit) = 0;
+  // Jobs that were far off when they were written, due in (from, until], earliest first.
+  virtual Result<std::vector<ReadyJob>> load_later(Instant from, Instant until, std::size_t limit) = 0;
+  virtual Result<std::vector<LeaseRow>> leases() = 0;
+  virtual Lane lane(LaneId lane) = 0;
+  virtual std::string type_name(TypeId type) = 0;
+
+  // By id, of one tenant: a foreign id is `not_found` like an absent one (invariant 28).
+  virtual std::vector<Result<Changed>> act(std::string_view tenant, JobAction action, std::span<const JobId> jobs) = 0;
+  virtual Result<Changed> patch(std::string_view tenant, JobId job, const JobPatch& patch) = 0;
+  // The same over all that match: looks at up to `limit` rows above `after`. Call again until the end.
+  virtual Result<BulkStep> act_on(const JobFilter& filter, JobAction action, JobId after, std::size_t limit) = 0;
+
+  // The guard of an effect (invariant 18). Refused with `stale_token` unless the caller holds the lease.
+  virtual Result<EffectClaim> claim_effect(std::string_view tenant, std::string_view key, JobId job,
+                                           std::int64_t token) = 0;
+  virtual Result<void> effect_done(std::string_view tenant, std::string_view key, JobId job, std::int64_t token,
+                                   std::string_view result) = 0;
+  virtual Result<void> effect_undone(std::string_view tenant, std::string_view key, JobId job, std::int64_t token) = 0;
+
+  // Deletes what has been finished for longer than its tenant keeps it, stepping over up to `limit` rows above `after`.
+  struct PruneRequest {
+    JobId after;
+    std::size_t limit = 1000;
+    Duration keep{};
+    std::vector<std::pair<std::string, Duration>> keep_by_tenant;
+  };
+  struct PruneStep {
+    std::uint64_t erased = 0;
+    JobId next_after;
+    bool end = false;
+  };
+  virtual Result<PruneStep> prune(const PruneRequest& request) = 0;
+};
+
+}  // namespace carillon

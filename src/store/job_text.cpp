@@ -1,0 +1,144 @@
+#include "store/job_text.h"
+
+#include "core/retry_json.h"
+#include "store/stored_json.h"
+
+namespace carillon {
+
+namespace {
+
+constexpr std::string_view kUntilDone = "done";
+
+}  // namespace
+
+std::string write_options(const JobOptions& options) {
+  JsonObject object;
+  if (options.retry && *options.retry != RetryPolicy(RetryTable{})) {
+    object.raw("retry", format_retry_json(*options.retry));
+  }
+  if (!options.max_attempts) {
+    object.raw("max_attempts", "null");
+  } else if (*options.max_attempts != kMaxAttemptsDefault) {
+    object.integer("max_attempts", *options.max_attempts);
+  }
+  if (options.timeout != kTimeoutDefault) object.integer("timeout", options.timeout.count());
+  if (options.lease != kLeaseDefault) object.integer("lease", options.lease.count());
+  put_texts(object, "limits", options.limits);
+  put_flag(object, "notifies", options.notifies);
+  put_flag(object, "run_anyway", options.run_anyway);
+  if (options.on_ambiguous == OnAmbiguous::hold) object.text("on_ambiguous", "hold");
+  put_texts(object, "tags", options.tags);
+  // As text: what was given comes back byte for byte.
+  put_text(object, "meta", options.meta);
+  put_text(object, "created_by", options.created_by);
+  if (options.origin != Origin::api) object.text("origin", to_string(options.origin));
+  if (options.parent) object.integer("parent", options.parent.value);
+  put_text(object, "idempotency_key", options.idempotency_key);
+  if (options.unique_until.until == KeyHold::Until::done) object.text("unique_until", kUntilDone);
+  if (options.unique_until.until == KeyHold::Until::elapsed) {
+    object.integer("unique_until", options.unique_until.duration.count());
+  }
+  put_text(object, "key", options.key);
+  return object.empty() ? std::string() : object.str();
+}
+
+Result<JobOptions> read_options(std::string_view text) {
+  JobOptions options;
+  if (text.empty()) return options;
+  TRY_ASSIGN(const Json json, parse_stored("options of a job", text));
+  const StoredObject stored(text, json);
+  if (const Json* const retry = json.find("retry")) {
+    TRY_ASSIGN(options.retry, parse_retry_json(text, *retry, "retry"));
+  }
+  if (const Json* const max = json.find("max_attempts")) {
+    options.max_attempts = max->type == JsonType::null ? std::nullopt : std::optional(stored.count("max_attempts"));
+  }
+  if (const auto timeout = stored.integer("timeout")) options.timeout = Duration(*timeout);
+  if (const auto lease = stored.integer("lease")) options.lease = Duration(*lease);
+  options.limits = stored.texts("limits");
+  options.notifies = stored.flag("notifies");
+  options.run_anyway = stored.flag("run_anyway");
+  if (stored.text("on_ambiguous") == "hold") options.on_ambiguous = OnAmbiguous::hold;
+  options.tags = stored.texts("tags");
+  options.meta = stored.text("meta");
+  options.created_by = stored.text("created_by");
+  options.origin = origin_from(stored.text("origin")).value_or(Origin::api);
+  options.parent = JobId{stored.integer("parent").value_or(0)};
+  options.idempotency_key = stored.text("idempotency_key");
+  if (stored.text("unique_until") == kUntilDone) options.unique_until.until = KeyHold::Until::done;
+  if (const auto elapsed = stored.integer("unique_until")) {
+    options.unique_until = {.until = KeyHold::Until::elapsed, .duration = Duration(*elapsed)};
+  }
+  options.key = stored.text("key");
+  return options;
+}
+
+std::string write_detail(const JobDetail& detail) {
+  JsonObject object;
+  put_count(object, "losses", detail.losses);
+  put_count(object, "releases", detail.releases);
+  put_count(object, "rate_limits", detail.rate_limits);
+  put_text(object, "reason", detail.reason);
+  if (detail.last_error) {
+    JsonObject error;
+    put_text(error, "code", detail.last_error->code);
+    put_text(error, "message", detail.last_error->message);
+    put_text(error, "class", detail.last_error->error_class);
+    object.raw("last_error", error.str());
+  }
+  put_count(object, "deferrals", detail.deferrals);
+  put_instant(object, "deferred_until", detail.deferred_until);
+  put_text(object, "defer_reason", detail.defer_reason);
+  if (!detail.recent_deferrals.empty()) {
+    JsonArray recent;
+    for (const DeferralRecord& record : detail.recent_deferrals) {
+      JsonObject item;
+      put_instant(item, "at", record.at);
+      put_instant(item, "until", record.until);
+      put_text(item, "reason", record.reason);
+      recent.raw(item.str());
+    }
+    object.raw("recent_deferrals", recent.str());
+  }
+  put_flag(object, "cancel_requested", detail.cancel_requested);
+  put_text(object, "progress", detail.progress);
+  put_text(object, "output", detail.output);
+  put_instant(object, "last_seen_at", detail.last_seen_at);
+  put_text(object, "last_end", detail.last_end);
+  return object.empty() ? std::string() : object.str();
+}
+
+Result<JobDetail> read_detail(std::string_view text) {
+  JobDetail detail;
+  if (text.empty()) return detail;
+  TRY_ASSIGN(const Json json, parse_stored("detail of a job", text));
+  const StoredObject stored(text, json);
+  detail.losses = stored.count("losses");
+  detail.releases = stored.count("releases");
+  detail.rate_limits = stored.count("rate_limits");
+  detail.reason = stored.text("reason");
+  if (const Json* const error = json.find("last_error")) {
+    const StoredObject read(text, *error);
+    detail.last_error =
+        LastError{.code = read.text("code"), .message = read.text("message"), .error_class = read.text("class")};
+  }
+  detail.deferrals = stored.count("deferrals");
+  detail.deferred_until = stored.instant("deferred_until");
+  detail.defer_reason = stored.text("defer_reason");
+  if (const Json* const recent = json.find("recent_deferrals")) {
+    for (const Json& item : recent->items) {
+      const StoredObject read(text, item);
+      detail.recent_deferrals.push_back({.at = read.instant("at").value_or(Instant()),
+                                         .until = read.instant("until"),
+                                         .reason = read.text("reason")});
+    }
+  }
+  detail.cancel_requested = stored.flag("cancel_requested");
+  detail.progress = stored.text("progress");
+  detail.output = stored.text("output");
+  detail.last_seen_at = stored.instant("last_seen_at");
+  detail.last_end = stored.text("last_end");
+  return detail;
+}
+
+}  // namespace carillon

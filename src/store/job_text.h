@@ -1,0 +1,59 @@
+// The two JSON texts of a job's row. Both hold only what differs from the defaults, so most jobs have none.
+//
+// Read leniently: a member that this version does not know was written by a later one, and is kept out of the way.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "core/job.h"
+
+namespace carillon {
+
+// "" if everything is at its default.
+std::string write_options(const JobOptions& options);
+Result<JobOptions> read_options(std::string_view text);
+
+struct LastError {
+  std::string code;
+  std::string message;
+  std::string error_class;
+  friend bool operator==(const LastError&, const LastError&) = default;
+};
+
+// A job that was put back by a gate.
+struct DeferralRecord {
+  Instant at;
+  std::optional<Instant> until;
+  std::string reason;
+  friend bool operator==(const DeferralRecord&, const DeferralRecord&) = default;
+};
+
+inline constexpr std::size_t kDeferralsKept = 20;
+
+// What happened to a job so far.
+struct JobDetail {
+  // In a row, of the attempts before the next one.
+  std::uint32_t losses = 0;
+  std::uint32_t releases = 0;
+  std::uint32_t rate_limits = 0;
+  std::string reason;  // why it is in its state
+  std::optional<LastError> last_error;
+  std::uint32_t deferrals = 0;
+  std::optional<Instant> deferred_until;
+  std::string defer_reason;
+  std::vector<DeferralRecord> recent_deferrals;  // the last 20, oldest first
+  bool cancel_requested = false;
+  std::string progress;  // JSON
+  std::string output;    // JSON
+  std::optional<Instant> last_seen_at;
+  std::string last_end;  // how the last attempt ended: an attempt result, or "deferred"
+  friend bool operator==(const JobDetail&, const JobDetail&) = default;
+};
+
+std::string write_detail(const JobDetail& detail);
+Result<JobDetail> read_detail(std::string_view text);
+
+}  // namespace carillon

@@ -1,0 +1,193 @@
+#include "store/memory/memory_reader.h"
+
+#include <algorithm>
+
+#include "store/job_text.h"
+#include "store/reading.h"
+
+namespace carillon {
+
+JobView MemoryReader::view_of(const JobRow& row) const {
+  JobView view{.row = row,
+               .lane = tables_.lanes.rows().at(row.lane.value),
+               .type = tables_.types.rows().at(row.type.value),
+               .payload = tables_.payloads.get(row.id).value_or(std::string()),
+               .state = row.state};
+  if (row.schedule) view.schedule = tables_.schedules.rows().at(row.schedule).name;
+  view.lease = tables_.leases.get(row.id);
+  if (view.lease) {
+    view.state = JobState::processing;
+    view.lease_until = add_clamped(clock_.wall(), view.lease->until - clock_.boot());
+  }
+  if (const auto archived = tables_.archive.get(row.id)) view.finished_at = archived->finished_at;
+  return view;
+}
+
+bool MemoryReader::matches(const JobFilter& filter, const JobView& view) const {
+  const Instant made = made_at(view.row.id);
+  if (view.lane.tenant != filter.tenant) return false;
+  if (!filter.states.empty() && std::ranges::find(filter.states, view.state) == filter.states.end()) return false;
+  if (filter.queue && view.lane.queue != *filter.queue) return false;
+  if (filter.type && view.type != *filter.type) return false;
+  if (filter.schedule && view.schedule != *filter.schedule) return false;
+  if (filter.subject && view.row.subject != *filter.subject) return false;
+  if (filter.since && made < *filter.since) return false;
+  if (filter.until && made >= *filter.until) return false;
+  if (filter.text && view.payload.find(*filter.text) == std::string::npos) return false;
+  if (filter.tag) {
+    const auto options = read_options(view.row.options);
+    if (!options || std::ranges::find(options->tags, *filter.tag) == options->tags.end()) return false;
+  }
+  return true;
+}
+
+Result<JobView> MemoryReader::job(std::string_view tenant, JobId id) {
+  const std::scoped_lock lock(writing_);
+  const auto live = tables_.jobs.get(id);
+  const auto archived = tables_.archive.get(id);
+  if (!live && !archived) return absent_job(id);
+  JobView view = view_of(live ? *live : archived->job);
+  if (view.lane.tenant != tenant) return absent_job(id);
+  for (const auto& [key, attempt] : tables_.attempts.rows()) {
+    if (key.first == id) view.attempts.push_back(attempt);
+  }
+  if (archived) append_ending_attempt(*archived, view);
+  for (const auto& [edge, present] : tables_.dependencies.rows()) {
+    if (edge.second == id) view.depends_on.push_back(edge.first);
+  }
+  return view;
+}
+
+Result<JobPage> MemoryReader::jobs(const JobFilter& filter, JobId before, std::size_t limit) {
+  const std::scoped_lock lock(writing_);
+  std::vector<JobView> found;
+  const auto look_at = [&](const JobRow& row) {
+    if (before && row.id >= before) return;
+    JobView view = view_of(row);
+    if (matches(filter, view)) found.push_back(std::move(view));
+  };
+  for (const auto& [id, row] : tables_.jobs.rows()) look_at(row);
+  for (const auto& [id, row] : tables_.archive.rows()) look_at(row.job);
+  std::ranges::sort(found, std::ranges::greater(), [](const JobView& view) { return view.row.id; });
+  JobPage page;
+  const std::size_t size = std::min({limit, kPageMax, found.size()});
+  if (size > 0 && size < found.size()) page.next_before = found[size - 1].row.id;
+  found.resize(size);
+  page.jobs = std::move(found);
+  return page;
+}
+
+Result<std::vector<StateCount>> MemoryReader::counts(std::string_view tenant) {
+  const std::scoped_lock lock(writing_);
+  std::vector<StateCount> counts;
+  for (const auto& [key, count] : tables_.counts.rows()) {
+    const Lane& lane = tables_.lanes.rows().at(key.first.value);
+    if (lane.tenant == tenant && count != 0) counts.push_back({.lane = lane, .state = key.second, .count = count});
+  }
+  std::ranges::sort(counts, {}, [](const StateCount& c) { return std::pair(c.lane, c.state); });
+  return counts;
+}
+
+Result<ScheduleRow> MemoryReader::schedule(std::string_view tenant, std::string_view name) {
+  const std::scoped_lock lock(writing_);
+  for (const auto& [id, row] : tables_.schedules.rows()) {
+    if (row.tenant == tenant && row.name == name && !row.deleted_at) return row;
+  }
+  return absent("schedule", name);
+}
+
+Result<std::vector<ScheduleRow>> MemoryReader::schedules(std::string_view tenant, std::string_view after,
+                                                         std::size_t limit) {
+  const std::scoped_lock lock(writing_);
+  std::vector<ScheduleRow> found;
+  for (const auto& [id, row] : tables_.schedules.rows()) {
+    if (row.tenant == tenant && row.name > after && !row.deleted_at) found.push_back(row);
+  }
+  std::ranges::sort(found, {}, &ScheduleRow::name);
+  if (found.size() > std::min(limit, kPageMax)) found.resize(std::min(limit, kPageMax));
+  return found;
+}
+
+Result<SubjectRow> MemoryReader::subject(ScheduleId schedule, std::string_view subject) {
+  const std::scoped_lock lock(writing_);
+  auto row = tables_.subjects.get({schedule, std::string(subject)});
+  if (!row || row->deleted) return absent("subject", subject);
+  return *std::move(row);
+}
+
+Result<std::vector<SubjectRow>> MemoryReader::subjects(ScheduleId schedule, std::optional<std::string_view> after,
+                                                       std::size_t limit) {
+  const std::scoped_lock lock(writing_);
+  std::vector<SubjectRow> found;
+  for (const auto& [key, row] : tables_.subjects.rows()) {
+    if (row.schedule != schedule || row.deleted || (after && row.subject <= *after)) continue;
+    if (found.size() < std::min(limit, kPageMax)) found.push_back(row);
+  }
+  return found;
+}
+
+Result<std::vector<OutcomeRow>> MemoryReader::outcomes(const OutcomeQuery& query) {
+  const std::scoped_lock lock(writing_);
+  std::vector<OutcomeRow> found;
+  for (const auto& [key, row] : tables_.outcomes.rows()) {
+    if (row.schedule != query.schedule || (query.subject && row.subject != *query.subject)) continue;
+    if (row.slot < query.from || row.slot >= query.to) continue;
+    if (found.size() < std::min(query.limit, kPageMax)) found.push_back(row);
+  }
+  return found;
+}
+
+Result<std::vector<OutcomeRow>> MemoryReader::gaps(ScheduleId schedule, std::string_view subject, std::size_t limit) {
+  const std::scoped_lock lock(writing_);
+  std::vector<OutcomeRow> found;
+  const auto row = tables_.subjects.get({schedule, std::string(subject)});
+  if (!row) return found;
+  for (const auto& [key, outcome] : tables_.outcomes.rows()) {
+    if (outcome.schedule != schedule || outcome.subject != subject) continue;
+    if (is_gap(outcome, row->cursor) && found.size() < std::min(limit, kPageMax)) found.push_back(outcome);
+  }
+  return found;
+}
+
+Result<std::vector<OutcomeCount>> MemoryReader::outcome_counts(ScheduleId schedule, std::int64_t day) {
+  const std::scoped_lock lock(writing_);
+  std::vector<OutcomeCount> found;
+  for (const auto& [key, count] : tables_.outcome_counts.rows()) {
+    const auto& [of, minute, outcome] = key;
+    const auto midnight = std::chrono::floor<std::chrono::days>(minute);
+    if (of != schedule || midnight.time_since_epoch().count() != day || count == 0) continue;
+    const auto into_day = std::chrono::duration_cast<std::chrono::minutes>(minute - midnight);
+    found.push_back({.day = day, .minute = static_cast<int>(into_day.count()), .outcome = outcome, .count = count});
+  }
+  return found;
+}
+
+Result<Document> MemoryReader::document(const DocumentKey& key) {
+  const std::scoped_lock lock(writing_);
+  auto found = tables_.documents.get(key);
+  if (!found) return absent(key.kind, key.name);
+  return *std::move(found);
+}
+
+Result<std::vector<Document>> MemoryReader::documents(std::string_view tenant, std::string_view kind,
+                                                      std::string_view after, std::size_t limit) {
+  const std::scoped_lock lock(writing_);
+  std::vector<Document> found;
+  for (const auto& [key, document] : tables_.documents.rows()) {
+    if (key.tenant != tenant || key.kind != kind || key.name <= after) continue;
+    if (found.size() < std::min(limit, kPageMax)) found.push_back(document);
+  }
+  return found;
+}
+
+Result<std::vector<AuditRow>> MemoryReader::audit(std::string_view tenant, std::int64_t before, std::size_t limit) {
+  const std::scoped_lock lock(writing_);
+  std::vector<AuditRow> found;
+  const auto& rows = tables_.audit.rows();
+  for (auto row = rows.rbegin(); row != rows.rend() && found.size() < std::min(limit, kPageMax); ++row) {
+    if (row->second.tenant == tenant && (before == 0 || row->first < before)) found.push_back(row->second);
+  }
+  return found;
+}
+
+}  // namespace carillon

@@ -1,0 +1,13 @@
+// The reference model: maps in memory, nothing clever. What it answers is what every store must answer.
+#pragma once
+
+#include <memory>
+
+#include "store/store.h"
+
+namespace carillon {
+
+// Nothing outlives it. The clock must.
+std::unique_ptr<Store> make_memory_store(const StoreClock& clock);
+
+}  // namespace carillon

@@ -1,0 +1,35 @@
+// All that the memory store keeps.
+#pragma once
+
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "store/memory/journaled_map.h"
+#include "store/rows.h"
+
+namespace carillon {
+
+struct MemoryTables {
+  UndoLog undo;
+
+  JournaledMap<std::int64_t, Lane> lanes{undo};
+  JournaledMap<std::int64_t, std::string> types{undo};
+  JournaledMap<JobId, JobRow> jobs{undo};
+  JournaledMap<JobId, std::string> payloads{undo};  // of live and archived jobs
+  JournaledMap<JobId, ArchiveRow> archive{undo};
+  JournaledMap<std::pair<JobId, std::int64_t>, AttemptRow> attempts{undo};  // by job and token
+  JournaledMap<JobId, LeaseRow> leases{undo};
+  JournaledMap<std::tuple<std::string, TypeId, std::string>, KeyRow> keys{undo};
+  JournaledMap<std::pair<std::string, std::string>, EffectRow> effects{undo};
+  JournaledMap<std::pair<JobId, JobId>, bool> dependencies{undo};  // by parent and child
+  JournaledMap<std::pair<LaneId, JobState>, std::int64_t> counts{undo};
+  JournaledMap<ScheduleId, ScheduleRow> schedules{undo};
+  JournaledMap<std::pair<ScheduleId, std::string>, SubjectRow> subjects{undo};
+  JournaledMap<std::tuple<ScheduleId, std::string, Instant>, OutcomeRow> outcomes{undo};
+  JournaledMap<std::tuple<ScheduleId, Instant, JobState>, std::int64_t> outcome_counts{undo};  // by slot's minute
+  JournaledMap<DocumentKey, Document> documents{undo};
+  JournaledMap<std::int64_t, AuditRow> audit{undo};
+};
+
+}  // namespace carillon

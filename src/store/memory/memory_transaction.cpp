@@ -1,0 +1,271 @@
+#include "store/memory/memory_transaction.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "store/cases/context.h"
+
+namespace carillon {
+
+namespace {
+
+// The number of the row that holds `value`; a new one if there is none.
+template <typename Map, typename Value>
+std::int64_t intern(Map& map, const Value& value) {
+  for (const auto& [id, known] : map.rows()) {
+    if (known == value) return id;
+  }
+  const std::int64_t id = static_cast<std::int64_t>(map.rows().size()) + 1;
+  map.put(id, value);
+  return id;
+}
+
+}  // namespace
+
+void MemoryTransaction::begin() {
+  failure_.reset();
+  tables_.undo.clear();
+}
+
+Result<void> MemoryTransaction::commit() {
+  if (failure_) {
+    roll_back();
+    return std::unexpected(*failure_);
+  }
+  tables_.undo.clear();
+  return {};
+}
+
+void MemoryTransaction::roll_back() { tables_.undo.roll_back_to(0); }
+
+void MemoryTransaction::fail(Error error) {
+  if (!failure_) failure_ = std::move(error);
+}
+
+LaneId MemoryTransaction::lane(std::string_view tenant, std::string_view queue) {
+  return {intern(tables_.lanes, Lane{.tenant = std::string(tenant), .queue = std::string(queue)})};
+}
+
+const Lane& MemoryTransaction::lane_names(LaneId lane) { return tables_.lanes.rows().at(lane.value); }
+
+TypeId MemoryTransaction::type(std::string_view name) { return {intern(tables_.types, std::string(name))}; }
+
+const std::string& MemoryTransaction::type_name(TypeId type) { return tables_.types.rows().at(type.value); }
+
+void MemoryTransaction::insert_job(const JobRow& row, std::string_view payload) {
+  CHECK(!tables_.jobs.get(row.id) && !tables_.archive.get(row.id));
+  tables_.jobs.put(row.id, row);
+  tables_.payloads.put(row.id, std::string(payload));
+}
+
+void MemoryTransaction::update_job(const JobRow& before, const JobRow& after) {
+  CHECK(tables_.jobs.get(before.id) == before && before.id == after.id);
+  tables_.jobs.put(after.id, after);
+}
+
+std::vector<JobRow> MemoryTransaction::jobs_above(JobId after, std::size_t limit) {
+  std::vector<JobRow> found;
+  for (auto row = tables_.jobs.rows().upper_bound(after); row != tables_.jobs.rows().end() && found.size() < limit;
+       ++row) {
+    found.push_back(row->second);
+  }
+  return found;
+}
+
+LivePage MemoryTransaction::ready_above(JobId after, Instant until, std::size_t limit) {
+  LivePage page{.next_after = after};
+  const std::vector<JobRow> rows = jobs_above(after, limit);
+  for (const JobRow& row : rows) {
+    page.next_after = row.id;
+    if (row.state == JobState::queued && row.run_at <= until && !lease(row.id)) page.jobs.push_back(ready_of(row));
+  }
+  page.end = rows.size() < limit;
+  return page;
+}
+
+std::vector<ReadyJob> MemoryTransaction::far_off(Instant from, Instant until, std::size_t limit) {
+  std::vector<ReadyJob> found;
+  for (const auto& [id, row] : tables_.jobs.rows()) {
+    if (row.later && row.run_at > from && row.run_at <= until && !lease(id)) found.push_back(ready_of(row));
+  }
+  std::ranges::sort(found, {}, [](const ReadyJob& job) { return std::pair(job.run_at, job.id); });
+  if (found.size() > limit) found.resize(limit);
+  return found;
+}
+
+std::vector<JobId> MemoryTransaction::deadlines(Instant until, std::size_t limit) {
+  std::vector<std::pair<Instant, JobId>> found;
+  for (const auto& [id, row] : tables_.jobs.rows()) {
+    if (row.deadline && *row.deadline <= until) found.emplace_back(*row.deadline, id);
+  }
+  std::ranges::sort(found);
+  std::vector<JobId> ids;
+  for (std::size_t i = 0; i < std::min(limit, found.size()); ++i) ids.push_back(found[i].second);
+  return ids;
+}
+
+void MemoryTransaction::archive(const JobRow& before, const ArchiveRow& row) {
+  CHECK(tables_.jobs.get(before.id) == before && is_final(row.job.state));
+  tables_.jobs.erase(before.id);
+  ArchiveRow kept = row;
+  kept.job.later = false;
+  tables_.archive.put(before.id, kept);
+}
+
+std::vector<ArchiveRow> MemoryTransaction::archived_above(JobId after, std::size_t limit) {
+  std::vector<ArchiveRow> found;
+  const auto& rows = tables_.archive.rows();
+  for (auto row = rows.upper_bound(after); row != rows.end() && found.size() < limit; ++row) {
+    found.push_back(row->second);
+  }
+  return found;
+}
+
+void MemoryTransaction::erase_archived(const ArchiveRow& row) {
+  const JobId id = row.job.id;
+  tables_.archive.erase(id);
+  tables_.payloads.erase(id);
+  std::vector<std::int64_t> tokens;
+  const auto& attempts = tables_.attempts.rows();
+  for (auto attempt = attempts.lower_bound({id, 0}); attempt != attempts.end() && attempt->first.first == id;
+       ++attempt) {
+    tokens.push_back(attempt->first.second);
+  }
+  for (const std::int64_t token : tokens) tables_.attempts.erase({id, token});
+}
+
+void MemoryTransaction::insert_attempt(const AttemptRow& row) { tables_.attempts.put({row.job, row.token}, row); }
+
+std::vector<LeaseRow> MemoryTransaction::leases() {
+  std::vector<LeaseRow> found;
+  for (const auto& [id, row] : tables_.leases.rows()) found.push_back(row);
+  return found;
+}
+
+std::vector<LeaseRow> MemoryTransaction::leases_out(BootTime now, std::size_t limit) {
+  std::vector<LeaseRow> found;
+  for (const auto& [id, row] : tables_.leases.rows()) {
+    if (row.until <= now && found.size() < limit) found.push_back(row);
+  }
+  return found;
+}
+
+std::optional<KeyRow> MemoryTransaction::key(std::string_view tenant, TypeId type, std::string_view key) {
+  return tables_.keys.get({std::string(tenant), type, std::string(key)});
+}
+
+void MemoryTransaction::put_key(const KeyRow& row) { tables_.keys.put({row.tenant, row.type, row.key}, row); }
+
+void MemoryTransaction::erase_key(const KeyRow& row) { tables_.keys.erase({row.tenant, row.type, row.key}); }
+
+std::optional<EffectRow> MemoryTransaction::effect(std::string_view tenant, std::string_view key) {
+  return tables_.effects.get({std::string(tenant), std::string(key)});
+}
+
+void MemoryTransaction::put_effect(const EffectRow& row) { tables_.effects.put({row.tenant, row.key}, row); }
+
+void MemoryTransaction::erase_effect(std::string_view tenant, std::string_view key) {
+  tables_.effects.erase({std::string(tenant), std::string(key)});
+}
+
+std::size_t MemoryTransaction::erase_effects_before(Instant at, std::size_t limit) {
+  std::vector<std::pair<std::string, std::string>> old;
+  for (const auto& [key, row] : tables_.effects.rows()) {
+    if (row.at < at && old.size() < limit) old.push_back(key);
+  }
+  for (const auto& key : old) tables_.effects.erase(key);
+  return old.size();
+}
+
+std::vector<JobId> MemoryTransaction::children(JobId parent) {
+  std::vector<JobId> found;
+  for (const auto& [edge, present] : tables_.dependencies.rows()) {
+    if (edge.first == parent) found.push_back(edge.second);
+  }
+  return found;
+}
+
+std::vector<JobId> MemoryTransaction::parents(JobId child) const {
+  std::vector<JobId> found;
+  for (const auto& [edge, present] : tables_.dependencies.rows()) {
+    if (edge.second == child) found.push_back(edge.first);
+  }
+  return found;
+}
+
+void MemoryTransaction::erase_parents(JobId child) {
+  for (const JobId parent : parents(child)) erase_dependency(parent, child);
+}
+
+void MemoryTransaction::add_count(LaneId lane, JobState state, std::int64_t change) {
+  tables_.counts.put({lane, state}, tables_.counts.get({lane, state}).value_or(0) + change);
+}
+
+std::optional<ScheduleRow> MemoryTransaction::schedule(std::string_view tenant, std::string_view name) {
+  for (const auto& [id, row] : tables_.schedules.rows()) {
+    if (row.tenant == tenant && row.name == name) return row;
+  }
+  return std::nullopt;
+}
+
+ScheduleId MemoryTransaction::insert_schedule(const ScheduleRow& row) {
+  ScheduleRow kept = row;
+  kept.id = {static_cast<std::int64_t>(tables_.schedules.rows().size()) + 1};
+  tables_.schedules.put(kept.id, kept);
+  return kept.id;
+}
+
+std::vector<ScheduleHead> MemoryTransaction::schedule_heads(ScheduleId after, std::size_t limit) {
+  std::vector<ScheduleHead> heads;
+  const auto& rows = tables_.schedules.rows();
+  for (auto found = rows.upper_bound(after); found != rows.end() && heads.size() < limit; ++found) {
+    const ScheduleRow& row = found->second;
+    if (row.deleted_at) continue;
+    ScheduleHead head{.schedule = row.id, .enabled = row.enabled, .paused_until = row.paused_until};
+    const std::vector<SubjectRow> due = subjects_due(row.id, kInstantMax, 1);
+    if (!due.empty()) head.next_at = due.front().next_at;
+    heads.push_back(head);
+  }
+  return heads;
+}
+
+std::optional<SubjectRow> MemoryTransaction::subject(ScheduleId schedule, std::string_view subject) {
+  return tables_.subjects.get({schedule, std::string(subject)});
+}
+
+std::vector<SubjectRow> MemoryTransaction::subjects_due(ScheduleId schedule, Instant until, std::size_t limit) {
+  std::vector<SubjectRow> found;
+  for (const auto& [key, row] : tables_.subjects.rows()) {
+    if (row.schedule == schedule && row.next_at && *row.next_at <= until) found.push_back(row);
+  }
+  std::ranges::sort(found, {}, [](const SubjectRow& row) { return std::pair(*row.next_at, row.subject); });
+  if (found.size() > limit) found.resize(limit);
+  return found;
+}
+
+std::optional<OutcomeRow> MemoryTransaction::outcome(ScheduleId schedule, std::string_view subject, Instant slot) {
+  return tables_.outcomes.get({schedule, std::string(subject), slot});
+}
+
+void MemoryTransaction::put_outcome(const OutcomeRow& row) {
+  tables_.outcomes.put({row.schedule, row.subject, row.slot}, row);
+}
+
+void MemoryTransaction::erase_outcome(ScheduleId schedule, std::string_view subject, Instant slot) {
+  tables_.outcomes.erase({schedule, std::string(subject), slot});
+}
+
+void MemoryTransaction::add_outcome_count(ScheduleId schedule, Instant slot, JobState outcome, std::int64_t change) {
+  const Instant minute = std::chrono::floor<std::chrono::minutes>(slot);
+  const auto key = std::tuple(schedule, minute, outcome);
+  tables_.outcome_counts.put(key, tables_.outcome_counts.get(key).value_or(0) + change);
+}
+
+void MemoryTransaction::append_audit(const AuditRow& row) {
+  AuditRow kept = row;
+  const auto& rows = tables_.audit.rows();
+  kept.sequence = rows.empty() ? 1 : rows.rbegin()->first + 1;
+  tables_.audit.put(kept.sequence, kept);
+}
+
+}  // namespace carillon

@@ -1,0 +1,93 @@
+// Schedules, their subjects, and the occurrences that they make.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "core/job.h"
+#include "store/job_store.h"
+#include "store/rows.h"
+
+namespace carillon {
+
+struct NewSchedule {
+  std::string tenant = "default";
+  std::string name;
+  std::string definition;  // JSON, as it was put
+  bool enabled = true;
+  std::optional<std::int64_t> if_revision;  // else `conflict`; 0: must not exist
+};
+
+// An occurrence, or a range of them, that ended without a job.
+struct ClosedSlot {
+  Instant first;
+  Instant last;
+  JobState outcome = JobState::missed;  // missed, skipped or cutoff_reached
+  std::string reason;
+};
+
+// One subject moves on: its due occurrences become jobs or outcomes, and its next time is set, all at once
+// (invariant 19).
+struct Advance {
+  ScheduleId schedule;
+  std::string subject;
+  std::int64_t version = 0;  // of the row that this was computed from: else `conflict`, and nothing happens
+  std::optional<Instant> next_at;
+  std::optional<Instant> position;  // never falls
+  std::vector<NewJob> jobs;         // each with its occurrence
+  std::vector<ClosedSlot> closed;
+  std::optional<std::string> state;  // JSON
+};
+
+struct Advanced {
+  std::int64_t version = 0;
+  std::vector<Enqueued> jobs;
+};
+
+struct SubjectEdit {
+  std::string subject;
+  std::optional<std::int64_t> if_version;
+  std::optional<std::string> overrides;
+  std::optional<std::optional<Instant>> next_at;
+  std::optional<Instant> cursor;  // may be raised, never lowered: else `conflict` (invariant 20)
+};
+
+struct ScheduleHead {
+  ScheduleId schedule;
+  bool enabled = true;
+  std::optional<Instant> paused_until;
+  std::optional<Instant> next_at;  // the earliest of its subjects'
+  friend bool operator==(const ScheduleHead&, const ScheduleHead&) = default;
+};
+
+class PlanStore {
+ public:
+  PlanStore() = default;
+  PlanStore(const PlanStore&) = delete;
+  PlanStore& operator=(const PlanStore&) = delete;
+  virtual ~PlanStore() = default;
+
+  // Makes or replaces; the revision moves only if something changed.
+  virtual Result<ScheduleRow> put_schedule(const NewSchedule& schedule) = 0;
+  virtual Result<ScheduleRow> set_paused(std::string_view tenant, std::string_view name,
+                                         std::optional<Instant> until) = 0;
+  // Its subjects' positions stay behind until retention ends; a schedule of that name put later goes on after them.
+  virtual Result<void> delete_schedule(std::string_view tenant, std::string_view name) = 0;
+
+  // Makes or changes subjects of a schedule, all or none.
+  virtual Result<std::vector<SubjectRow>> put_subjects(ScheduleId schedule, std::span<const SubjectEdit> edits) = 0;
+  virtual Result<void> delete_subject(ScheduleId schedule, std::string_view subject) = 0;
+
+  // One entry a schedule, by id from above `after`: for a planner that begins, and to check one that runs.
+  virtual Result<std::vector<ScheduleHead>> schedule_heads(ScheduleId after, std::size_t limit) = 0;
+  // Earliest first.
+  virtual Result<std::vector<SubjectRow>> subjects_due(ScheduleId schedule, Instant until, std::size_t limit) = 0;
+  // Each alone.
+  virtual std::vector<Result<Advanced>> advance(std::span<const Advance> advances) = 0;
+};
+
+}  // namespace carillon

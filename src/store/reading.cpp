@@ -1,0 +1,41 @@
+#include "store/reading.h"
+
+#include <fmt/format.h>
+
+#include "store/job_text.h"
+
+namespace carillon {
+
+std::unexpected<Error> absent(std::string_view what, std::string_view name) {
+  return failed(ErrorCode::not_found, fmt::format("there is no {} {}", what, quoted(name)));
+}
+
+std::unexpected<Error> absent_job(JobId id) {
+  return failed(ErrorCode::not_found, fmt::format("there is no job {}", format_job_id(id)));
+}
+
+void append_ending_attempt(const ArchiveRow& row, JobView& view) {
+  if (!row.result) return;
+  AttemptRow attempt{.job = row.job.id,
+                     .token = row.job.token,
+                     .number = row.job.attempts,
+                     .result = *row.result,
+                     .worker = row.worker,
+                     .started_at = row.started_at.value_or(row.finished_at),
+                     .finished_at = row.finished_at};
+  const auto detail = read_detail(row.job.detail);
+  if (*row.result != AttemptResult::ok && detail && detail->last_error) {
+    attempt.error = detail->last_error->message;
+    attempt.error_class = detail->last_error->error_class;
+  }
+  view.attempts.push_back(std::move(attempt));
+}
+
+bool is_gap(const OutcomeRow& row, std::optional<Instant> cursor) {
+  if (!cursor || !row.until) return false;
+  if (row.outcome) return *row.outcome != JobState::done && *row.outcome != JobState::skipped;
+  // Parked, or taken out of the DLQ again after the cursor had passed.
+  return row.parked || row.slot < *cursor;
+}
+
+}  // namespace carillon

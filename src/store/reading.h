@@ -1,0 +1,20 @@
+// What readers of every backend say and show alike.
+#pragma once
+
+#include <string_view>
+
+#include "base/error.h"
+#include "store/store_reader.h"
+
+namespace carillon {
+
+std::unexpected<Error> absent(std::string_view what, std::string_view name);
+std::unexpected<Error> absent_job(JobId id);
+
+// The attempt that ended the job stands in its archived row: adds it to the others.
+void append_ending_attempt(const ArchiveRow& row, JobView& view);
+
+// A window that closed otherwise than done or skipped, and no later success of its job closed it. (invariant 20)
+bool is_gap(const OutcomeRow& row, std::optional<Instant> cursor);
+
+}  // namespace carillon

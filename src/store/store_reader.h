@@ -1,0 +1,91 @@
+// Questions for pages and lists. Reads never block the writer, see only what was committed, and are cut after a second:
+// a page may then hold less than was asked for, and its cursor goes on from there.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "core/attempt.h"
+#include "store/job_filter.h"
+#include "store/rows.h"
+
+namespace carillon {
+
+// A job as it stands, live or finished.
+struct JobView {
+  JobRow row;
+  Lane lane;
+  std::string type;
+  std::string schedule;
+  std::string payload;
+  JobState state = JobState::queued;  // of row, or processing
+  std::optional<LeaseRow> lease;
+  std::optional<Instant> lease_until;
+  std::optional<Instant> finished_at;
+  std::vector<AttemptRow> attempts;  // that have ended; oldest first
+  std::vector<JobId> depends_on;     // that are not done yet
+};
+
+struct JobPage {
+  std::vector<JobView> jobs;  // newest first, without attempts
+  JobId next_before;          // pass it as `before` to go on; none: this was the last page
+};
+
+struct StateCount {
+  Lane lane;
+  JobState state = JobState::queued;
+  std::int64_t count = 0;
+};
+
+struct OutcomeCount {
+  std::int64_t day = 0;  // of the slot, days since 1970
+  int minute = 0;
+  JobState outcome = JobState::done;
+  std::int64_t count = 0;
+};
+
+inline constexpr std::size_t kPageMax = 500;
+
+class StoreReader {
+ public:
+  StoreReader() = default;
+  StoreReader(const StoreReader&) = delete;
+  StoreReader& operator=(const StoreReader&) = delete;
+  virtual ~StoreReader() = default;
+
+  // `not_found` if the tenant has no such job. (invariant 28)
+  virtual Result<JobView> job(std::string_view tenant, JobId id) = 0;
+  virtual Result<JobPage> jobs(const JobFilter& filter, JobId before, std::size_t limit) = 0;
+  // By lane and state; nothing is counted for it. (invariant 34)
+  virtual Result<std::vector<StateCount>> counts(std::string_view tenant) = 0;
+
+  virtual Result<ScheduleRow> schedule(std::string_view tenant, std::string_view name) = 0;
+  // By name, from after `after`.
+  virtual Result<std::vector<ScheduleRow>> schedules(std::string_view tenant, std::string_view after,
+                                                     std::size_t limit) = 0;
+  virtual Result<SubjectRow> subject(ScheduleId schedule, std::string_view subject) = 0;
+  virtual Result<std::vector<SubjectRow>> subjects(ScheduleId schedule, std::optional<std::string_view> after,
+                                                   std::size_t limit) = 0;
+  struct OutcomeQuery {
+    ScheduleId schedule;
+    std::optional<std::string> subject;
+    Instant from = kInstantMin;
+    Instant to = kInstantMax;
+    std::size_t limit = kPageMax;
+  };
+  virtual Result<std::vector<OutcomeRow>> outcomes(const OutcomeQuery& query) = 0;
+  // Windows that closed otherwise than done or skipped.
+  virtual Result<std::vector<OutcomeRow>> gaps(ScheduleId schedule, std::string_view subject, std::size_t limit) = 0;
+  virtual Result<std::vector<OutcomeCount>> outcome_counts(ScheduleId schedule, std::int64_t day) = 0;
+
+  virtual Result<Document> document(const DocumentKey& key) = 0;
+  // Of one tenant and kind, by name, from after `after`.
+  virtual Result<std::vector<Document>> documents(std::string_view tenant, std::string_view kind,
+                                                  std::string_view after, std::size_t limit) = 0;
+  virtual Result<std::vector<AuditRow>> audit(std::string_view tenant, std::int64_t before, std::size_t limit) = 0;
+};
+
+}  // namespace carillon

@@ -1,0 +1,40 @@
+#include "store/subject_text.h"
+
+#include "store/stored_json.h"
+
+namespace carillon {
+
+std::string write_subject_state(const SubjectState& state) {
+  JsonObject object;
+  put_text(object, "status", state.status);
+  put_instant(object, "last_slot", state.last_slot);
+  put_instant(object, "last_run_at", state.last_run_at);
+  put_text(object, "last_error", state.last_error);
+  put_count(object, "error_count", state.error_count);
+  put_instant(object, "expected_at", state.expected_at);
+  put_text(object, "last_status", state.last_status);
+  put_instant(object, "last_checked_at", state.last_checked_at);
+  put_instant(object, "last_available_at", state.last_available_at);
+  put_text(object, "cadence", state.cadence);
+  return object.empty() ? std::string() : object.str();
+}
+
+Result<SubjectState> read_subject_state(std::string_view text) {
+  SubjectState state;
+  if (text.empty()) return state;
+  TRY_ASSIGN(const Json json, parse_stored("state of a subject", text));
+  const StoredObject stored(text, json);
+  state.status = stored.text("status");
+  state.last_slot = stored.instant("last_slot");
+  state.last_run_at = stored.instant("last_run_at");
+  state.last_error = stored.text("last_error");
+  state.error_count = stored.count("error_count");
+  state.expected_at = stored.instant("expected_at");
+  state.last_status = stored.text("last_status");
+  state.last_checked_at = stored.instant("last_checked_at");
+  state.last_available_at = stored.instant("last_available_at");
+  state.cadence = stored.text("cadence");
+  return state;
+}
+
+}  // namespace carillon

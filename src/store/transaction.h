@@ -1,0 +1,119 @@
+// One atomic unit of work on a backend. Use cases are written against this, once for all backends: they fetch rows,
+// decide with the functions of core, and put rows back.
+//
+// What the store cannot do (a full disk, a failed read) does not interrupt a use case: the transaction remembers its
+// first failure, further writes do nothing, further reads find nothing, and the commit answers with the failure. So a
+// use case has no error paths of its own but those of its rules.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "store/job_store.h"
+#include "store/plan_store.h"
+#include "store/rows.h"
+
+namespace carillon {
+
+class Transaction {
+ public:
+  Transaction() = default;
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  virtual ~Transaction() = default;
+
+  virtual bool failed() const = 0;
+  // Makes it fail: a row was found that cannot be.
+  virtual void fail(Error error) = 0;
+
+  // What was written since is taken back by `roll_back_to`. Not nested.
+  virtual void savepoint() = 0;
+  virtual void roll_back_to_savepoint() = 0;
+  virtual void release_savepoint() = 0;
+
+  // ---- Names ----
+  virtual LaneId lane(std::string_view tenant, std::string_view queue) = 0;  // made if it is new
+  virtual const Lane& lane_names(LaneId lane) = 0;
+  virtual TypeId type(std::string_view name) = 0;  // made if it is new
+  virtual const std::string& type_name(TypeId type) = 0;
+
+  // ---- Live jobs ----
+  virtual std::optional<JobRow> job(JobId id) = 0;
+  virtual std::string payload(JobId id) = 0;  // of a live or an archived job
+  virtual void insert_job(const JobRow& row, std::string_view payload) = 0;
+  // Every column but the id and the payload. `before` is what `job` returned.
+  virtual void update_job(const JobRow& before, const JobRow& after) = 0;
+  // In the order of ids, from above `after`; at most `limit`.
+  virtual std::vector<JobRow> jobs_above(JobId after, std::size_t limit) = 0;
+  // Those that are queued, due by `until` and not leased. Looks at no more than `limit` rows.
+  virtual LivePage ready_above(JobId after, Instant until, std::size_t limit) = 0;
+  // Those written as far off that are due in (from, until], earliest first.
+  virtual std::vector<ReadyJob> far_off(Instant from, Instant until, std::size_t limit) = 0;
+  // Live jobs whose deadline is `until` or earlier, earliest first.
+  virtual std::vector<JobId> deadlines(Instant until, std::size_t limit) = 0;
+
+  // ---- The archive ----
+  // Moves a live job there, with its payload.
+  virtual void archive(const JobRow& before, const ArchiveRow& row) = 0;
+  virtual std::optional<ArchiveRow> archived(JobId id) = 0;
+  virtual std::vector<ArchiveRow> archived_above(JobId after, std::size_t limit) = 0;
+  // With its payload and attempts.
+  virtual void erase_archived(const ArchiveRow& row) = 0;
+  virtual void insert_attempt(const AttemptRow& row) = 0;
+
+  // ---- Leases ----
+  virtual std::optional<LeaseRow> lease(JobId job) = 0;
+  virtual void put_lease(const LeaseRow& row) = 0;  // new, or in place of the one with the same job
+  virtual void erase_lease(JobId job) = 0;
+  virtual std::vector<LeaseRow> leases() = 0;
+  // Those that have run out.
+  virtual std::vector<LeaseRow> leases_out(BootTime now, std::size_t limit) = 0;
+
+  // ---- Idempotency keys, effects ----
+  virtual std::optional<KeyRow> key(std::string_view tenant, TypeId type, std::string_view key) = 0;
+  virtual void put_key(const KeyRow& row) = 0;
+  virtual void erase_key(const KeyRow& row) = 0;
+  virtual std::optional<EffectRow> effect(std::string_view tenant, std::string_view key) = 0;
+  virtual void put_effect(const EffectRow& row) = 0;
+  virtual void erase_effect(std::string_view tenant, std::string_view key) = 0;
+  virtual std::size_t erase_effects_before(Instant at, std::size_t limit) = 0;
+
+  // ---- Dependencies: `child` waits for `parent` ----
+  virtual void insert_dependency(JobId parent, JobId child) = 0;
+  virtual void erase_dependency(JobId parent, JobId child) = 0;
+  virtual std::vector<JobId> children(JobId parent) = 0;
+  virtual bool has_parents(JobId child) = 0;
+  virtual void erase_parents(JobId child) = 0;
+
+  // ---- Counts, by lane and state: kept, never counted ----
+  virtual void add_count(LaneId lane, JobState state, std::int64_t change) = 0;
+
+  // ---- Schedules and subjects ----
+  virtual std::optional<ScheduleRow> schedule(std::string_view tenant, std::string_view name) = 0;
+  virtual std::optional<ScheduleRow> schedule(ScheduleId id) = 0;
+  virtual ScheduleId insert_schedule(const ScheduleRow& row) = 0;  // its id is chosen here
+  virtual void update_schedule(const ScheduleRow& row) = 0;
+  // By id, from above `after`: those that are not deleted, with the earliest time of their subjects.
+  virtual std::vector<ScheduleHead> schedule_heads(ScheduleId after, std::size_t limit) = 0;
+  virtual std::optional<SubjectRow> subject(ScheduleId schedule, std::string_view subject) = 0;
+  virtual void put_subject(const SubjectRow& row) = 0;
+  virtual std::vector<SubjectRow> subjects_due(ScheduleId schedule, Instant until, std::size_t limit) = 0;
+
+  // ---- Outcomes ----
+  virtual std::optional<OutcomeRow> outcome(ScheduleId schedule, std::string_view subject, Instant slot) = 0;
+  virtual void put_outcome(const OutcomeRow& row) = 0;
+  virtual void erase_outcome(ScheduleId schedule, std::string_view subject, Instant slot) = 0;
+  // By the day and minute of the slot, kept like the counts of jobs.
+  virtual void add_outcome_count(ScheduleId schedule, Instant slot, JobState outcome, std::int64_t change) = 0;
+
+  // ---- Documents, audit ----
+  virtual std::optional<Document> document(const DocumentKey& key) = 0;
+  virtual void put_document(const Document& document) = 0;
+  virtual void erase_document(const DocumentKey& key) = 0;
+  virtual void append_audit(const AuditRow& row) = 0;
+};
+
+}  // namespace carillon

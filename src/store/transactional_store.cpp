@@ -1,0 +1,269 @@
+#include "store/transactional_store.h"
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "store/cases/act.h"
+#include "store/cases/admin.h"
+#include "store/cases/effect.h"
+#include "store/cases/enqueue.h"
+#include "store/cases/lease.h"
+#include "store/cases/plan.h"
+#include "store/cases/prune.h"
+
+namespace carillon {
+
+TransactionalStore::TransactionalStore(std::unique_ptr<Backend> backend, const StoreClock& clock, Options options)
+    : backend_(std::move(backend)), clock_(clock), ids_(options.node, backend_->highest_id()) {}
+
+Context TransactionalStore::make_context(Transaction& transaction) {
+  return {.tx = transaction,
+          .new_id = [this](Instant now) { return ids_.next(now); },
+          .now = clock_.wall(),
+          .boot = clock_.boot()};
+}
+
+Result<void> TransactionalStore::atomically(const std::function<void()>& body) {
+  CHECK(!in_group());
+  const std::scoped_lock lock(writer_);
+  Context context = make_context(backend_->begin());
+  group_context_ = &context;
+  group_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+  body();
+  group_.store({}, std::memory_order_relaxed);
+  group_context_ = nullptr;
+  return backend_->commit();
+}
+
+template <typename UseCase>
+auto TransactionalStore::write(UseCase use_case) -> Result<std::invoke_result_t<UseCase, Context&>> {
+  if (in_group()) return use_case(*group_context_);
+  const std::scoped_lock lock(writer_);
+  Context context = make_context(backend_->begin());
+  auto answer = use_case(context);
+  TRY(backend_->commit());
+  return answer;
+}
+
+template <typename UseCase>
+auto TransactionalStore::write_or_refuse(UseCase use_case) -> std::invoke_result_t<UseCase, Context&> {
+  if (in_group()) return use_case(*group_context_);
+  const std::scoped_lock lock(writer_);
+  Context context = make_context(backend_->begin());
+  auto answer = use_case(context);
+  if (!answer && !context.tx.failed()) {
+    backend_->roll_back();
+    return answer;
+  }
+  TRY(backend_->commit());
+  return answer;
+}
+
+template <typename Answer, typename Item, typename UseCase>
+std::vector<Result<Answer>> TransactionalStore::write_each(std::span<const Item> items, UseCase use_case) {
+  auto answers = write([&](Context& context) {
+    std::vector<Result<Answer>> each;
+    each.reserve(items.size());
+    for (const Item& item : items) each.push_back(use_case(context, item));
+    return each;
+  });
+  if (answers) return *std::move(answers);
+  return {items.size(), std::unexpected(std::move(answers).error())};
+}
+
+namespace {
+
+// Runs a use case that may have written before it refuses, and takes that back.
+template <typename UseCase>
+auto all_or_nothing(Context& context, UseCase use_case) {
+  context.tx.savepoint();
+  auto answer = use_case();
+  if (!answer) context.tx.roll_back_to_savepoint();
+  context.tx.release_savepoint();
+  return answer;
+}
+
+}  // namespace
+
+// ---- Jobs -------------------------------------------------------------------------------------------------------
+
+JobId TransactionalStore::new_job_id() { return ids_.next(clock_.wall()); }
+
+std::vector<Result<Enqueued>> TransactionalStore::enqueue(std::span<const NewJob> jobs) {
+  return write_each<Enqueued>(jobs, enqueue_job);
+}
+
+Result<std::vector<Enqueued>> TransactionalStore::enqueue_all(std::span<const NewJob> jobs) {
+  return write_or_refuse([&](Context& context) {
+    return all_or_nothing(context, [&]() -> Result<std::vector<Enqueued>> {
+      std::vector<Enqueued> answers;
+      answers.reserve(jobs.size());
+      for (const NewJob& job : jobs) {
+        auto answer = enqueue_job(context, job);
+        if (!answer) {
+          return std::unexpected(with_context(fmt::format("jobs[{}]", answers.size()), std::move(answer).error()));
+        }
+        answers.push_back(*answer);
+      }
+      return answers;
+    });
+  });
+}
+
+Result<std::vector<LeasedJob>> TransactionalStore::claim(const ClaimRequest& request) {
+  return write([&](Context& context) { return claim_jobs(context, request); });
+}
+
+std::vector<Result<Extended>> TransactionalStore::extend(std::span<const Extension> extensions) {
+  return write_each<Extended>(extensions, extend_lease);
+}
+
+std::vector<Result<Settled>> TransactionalStore::settle(std::span<const Settlement> settlements) {
+  return write_each<Settled>(settlements, settle_attempt);
+}
+
+Result<std::vector<Reaped>> TransactionalStore::reap(std::size_t limit) {
+  return write([&](Context& context) { return reap_leases(context, limit); });
+}
+
+Result<std::vector<Changed>> TransactionalStore::finish_overdue(std::size_t limit) {
+  return write([&](Context& context) {
+    std::vector<Changed> changed;
+    for (const JobId id : context.tx.deadlines(context.now, limit)) {
+      if (auto finished = finish_overdue_job(context, id)) changed.push_back(*std::move(finished));
+    }
+    return changed;
+  });
+}
+
+Result<LivePage> TransactionalStore::load_live(JobId after, Instant until, std::size_t limit) {
+  return write([&](Context& context) { return context.tx.ready_above(after, until, limit); });
+}
+
+Result<std::vector<ReadyJob>> TransactionalStore::load_later(Instant from, Instant until, std::size_t limit) {
+  return write([&](Context& context) { return context.tx.far_off(from, until, limit); });
+}
+
+Result<std::vector<LeaseRow>> TransactionalStore::leases() {
+  return write([&](Context& context) { return context.tx.leases(); });
+}
+
+Lane TransactionalStore::lane(LaneId lane) {
+  return write([&](Context& context) { return context.tx.lane_names(lane); }).value_or(Lane{});
+}
+
+std::string TransactionalStore::type_name(TypeId type) {
+  return write([&](Context& context) { return context.tx.type_name(type); }).value_or(std::string());
+}
+
+std::vector<Result<Changed>> TransactionalStore::act(std::string_view tenant, JobAction action,
+                                                     std::span<const JobId> jobs) {
+  return write_each<Changed>(jobs,
+                             [&](Context& context, JobId job) { return act_on_job(context, tenant, action, job); });
+}
+
+Result<Changed> TransactionalStore::patch(std::string_view tenant, JobId job, const JobPatch& patch) {
+  return write_or_refuse([&](Context& context) { return patch_job(context, tenant, job, patch); });
+}
+
+Result<BulkStep> TransactionalStore::act_on(const JobFilter& filter, JobAction action, JobId after, std::size_t limit) {
+  return write([&](Context& context) { return act_on_matching(context, filter, action, after, limit); });
+}
+
+Result<EffectClaim> TransactionalStore::claim_effect(std::string_view tenant, std::string_view key, JobId job,
+                                                     std::int64_t token) {
+  const EffectCall call{.tenant = tenant, .key = key, .job = job, .token = token};
+  return write_or_refuse([&](Context& context) { return claim_effect_key(context, call); });
+}
+
+Result<void> TransactionalStore::effect_done(std::string_view tenant, std::string_view key, JobId job,
+                                             std::int64_t token, std::string_view result) {
+  const EffectCall call{.tenant = tenant, .key = key, .job = job, .token = token};
+  return write_or_refuse([&](Context& context) { return record_effect(context, call, result); });
+}
+
+Result<void> TransactionalStore::effect_undone(std::string_view tenant, std::string_view key, JobId job,
+                                               std::int64_t token) {
+  const EffectCall call{.tenant = tenant, .key = key, .job = job, .token = token};
+  return write_or_refuse([&](Context& context) { return undo_effect(context, call); });
+}
+
+Result<JobStore::PruneStep> TransactionalStore::prune(const PruneRequest& request) {
+  return write([&](Context& context) { return prune_archive(context, request); });
+}
+
+// ---- Schedules --------------------------------------------------------------------------------------------------
+
+Result<ScheduleRow> TransactionalStore::put_schedule(const NewSchedule& schedule) {
+  return write_or_refuse([&](Context& context) { return put_schedule_row(context, schedule); });
+}
+
+Result<ScheduleRow> TransactionalStore::set_paused(std::string_view tenant, std::string_view name,
+                                                   std::optional<Instant> until) {
+  return write_or_refuse([&](Context& context) { return pause_schedule(context, tenant, name, until); });
+}
+
+Result<void> TransactionalStore::delete_schedule(std::string_view tenant, std::string_view name) {
+  return write_or_refuse([&](Context& context) { return delete_schedule_row(context, tenant, name); });
+}
+
+Result<std::vector<SubjectRow>> TransactionalStore::put_subjects(ScheduleId schedule,
+                                                                 std::span<const SubjectEdit> edits) {
+  return write_or_refuse([&](Context& context) {
+    return all_or_nothing(context, [&]() -> Result<std::vector<SubjectRow>> {
+      std::vector<SubjectRow> rows;
+      rows.reserve(edits.size());
+      for (const SubjectEdit& edit : edits) {
+        TRY_ASSIGN(SubjectRow row, put_subject_row(context, schedule, edit));
+        rows.push_back(std::move(row));
+      }
+      return rows;
+    });
+  });
+}
+
+Result<void> TransactionalStore::delete_subject(ScheduleId schedule, std::string_view subject) {
+  return write_or_refuse([&](Context& context) { return delete_subject_row(context, schedule, subject); });
+}
+
+Result<std::vector<ScheduleHead>> TransactionalStore::schedule_heads(ScheduleId after, std::size_t limit) {
+  return write([&](Context& context) { return context.tx.schedule_heads(after, limit); });
+}
+
+Result<std::vector<SubjectRow>> TransactionalStore::subjects_due(ScheduleId schedule, Instant until,
+                                                                 std::size_t limit) {
+  return write([&](Context& context) { return context.tx.subjects_due(schedule, until, limit); });
+}
+
+std::vector<Result<Advanced>> TransactionalStore::advance(std::span<const Advance> advances) {
+  return write_each<Advanced>(advances, [](Context& context, const Advance& advance) {
+    return all_or_nothing(context, [&] { return advance_subject(context, advance); });
+  });
+}
+
+// ---- Administration ---------------------------------------------------------------------------------------------
+
+Result<Document> TransactionalStore::put_document(const DocumentPut& put, const std::optional<AuditRow>& audit) {
+  return write_or_refuse([&](Context& context) {
+    auto document = put_document_row(context, put);
+    if (document && audit) context.tx.append_audit(*audit);
+    return document;
+  });
+}
+
+Result<void> TransactionalStore::delete_document(const DocumentKey& key, const std::optional<AuditRow>& audit) {
+  return write_or_refuse([&](Context& context) {
+    auto deleted = delete_document_row(context, key);
+    if (deleted && audit) context.tx.append_audit(*audit);
+    return deleted;
+  });
+}
+
+Result<void> TransactionalStore::append_audit(const AuditRow& row) {
+  return write_or_refuse([&](Context& context) -> Result<void> {
+    context.tx.append_audit(row);
+    return {};
+  });
+}
+
+}  // namespace carillon

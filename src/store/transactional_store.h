@@ -1,0 +1,103 @@
+// A store made of a backend: each call of the seam becomes one transaction around its use case.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "store/backend.h"
+#include "store/cases/context.h"
+#include "store/store.h"
+
+namespace carillon {
+
+class TransactionalStore final : public Store, private JobStore, private PlanStore, private AdminStore {
+ public:
+  struct Options {
+    std::uint8_t node = 0;
+  };
+  // The clock must outlive the store.
+  TransactionalStore(std::unique_ptr<Backend> backend, const StoreClock& clock, Options options);
+
+  JobStore& jobs() override { return *this; }
+  PlanStore& plans() override { return *this; }
+  AdminStore& admin() override { return *this; }
+  StoreReader& reader() override { return backend_->reader(); }
+  Result<void> atomically(const std::function<void()>& body) override;
+
+ private:
+  Instant now() const override { return clock_.wall(); }
+  JobId new_job_id() override;
+  std::vector<Result<Enqueued>> enqueue(std::span<const NewJob> jobs) override;
+  Result<std::vector<Enqueued>> enqueue_all(std::span<const NewJob> jobs) override;
+  Result<std::vector<LeasedJob>> claim(const ClaimRequest& request) override;
+  std::vector<Result<Extended>> extend(std::span<const Extension> extensions) override;
+  std::vector<Result<Settled>> settle(std::span<const Settlement> settlements) override;
+  Result<std::vector<Reaped>> reap(std::size_t limit) override;
+  Result<std::vector<Changed>> finish_overdue(std::size_t limit) override;
+  Result<LivePage> load_live(JobId after, Instant until, std::size_t limit) override;
+  Result<std::vector<ReadyJob>> load_later(Instant from, Instant until, std::size_t limit) override;
+  Result<std::vector<LeaseRow>> leases() override;
+  Lane lane(LaneId lane) override;
+  std::string type_name(TypeId type) override;
+  std::vector<Result<Changed>> act(std::string_view tenant, JobAction action, std::span<const JobId> jobs) override;
+  Result<Changed> patch(std::string_view tenant, JobId job, const JobPatch& patch) override;
+  Result<BulkStep> act_on(const JobFilter& filter, JobAction action, JobId after, std::size_t limit) override;
+  Result<EffectClaim> claim_effect(std::string_view tenant, std::string_view key, JobId job,
+                                   std::int64_t token) override;
+  Result<void> effect_done(std::string_view tenant, std::string_view key, JobId job, std::int64_t token,
+                           std::string_view result) override;
+  Result<void> effect_undone(std::string_view tenant, std::string_view key, JobId job, std::int64_t token) override;
+  Result<PruneStep> prune(const PruneRequest& request) override;
+
+  Result<ScheduleRow> put_schedule(const NewSchedule& schedule) override;
+  Result<ScheduleRow> set_paused(std::string_view tenant, std::string_view name, std::optional<Instant> until) override;
+  Result<void> delete_schedule(std::string_view tenant, std::string_view name) override;
+  Result<std::vector<SubjectRow>> put_subjects(ScheduleId schedule, std::span<const SubjectEdit> edits) override;
+  Result<void> delete_subject(ScheduleId schedule, std::string_view subject) override;
+  Result<std::vector<ScheduleHead>> schedule_heads(ScheduleId after, std::size_t limit) override;
+  Result<std::vector<SubjectRow>> subjects_due(ScheduleId schedule, Instant until, std::size_t limit) override;
+  std::vector<Result<Advanced>> advance(std::span<const Advance> advances) override;
+
+  Result<Document> put_document(const DocumentPut& put, const std::optional<AuditRow>& audit) override;
+  Result<void> delete_document(const DocumentKey& key, const std::optional<AuditRow>& audit) override;
+  Result<void> append_audit(const AuditRow& row) override;
+
+  // Runs `use_case` in a transaction of its own, or in the one of `atomically`, and answers with what it returned.
+  template <typename UseCase>
+  auto write(UseCase use_case) -> Result<std::invoke_result_t<UseCase, Context&>>;
+  // The same for a use case that may refuse: then it has changed nothing.
+  template <typename UseCase>
+  auto write_or_refuse(UseCase use_case) -> std::invoke_result_t<UseCase, Context&>;
+  // One answer an item.
+  template <typename Answer, typename Item, typename UseCase>
+  std::vector<Result<Answer>> write_each(std::span<const Item> items, UseCase use_case);
+
+  bool in_group() const { return group_.load(std::memory_order_relaxed) == std::this_thread::get_id(); }
+  Context make_context(Transaction& transaction);
+
+  const std::unique_ptr<Backend> backend_;
+  const StoreClock& clock_;
+
+  // Guards the backend's one transaction.
+  std::mutex writer_;
+  std::atomic<std::thread::id> group_;  // the thread that is inside of `atomically`
+  Context* group_context_ = nullptr;    // only that thread looks
+
+  class Ids {
+   public:
+    Ids(std::uint8_t node, JobId above) : source_(node, above) {}
+    JobId next(Instant now) {
+      const std::scoped_lock lock(mutex_);
+      return source_.next(now);
+    }
+
+   private:
+    std::mutex mutex_;
+    JobIdSource source_;
+  };
+  Ids ids_;
+};
+
+}  // namespace carillon
