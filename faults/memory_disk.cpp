@@ -126,19 +126,18 @@ std::expected<std::unique_ptr<DiskFile>, int> MemoryDisk::open(OpenRequest reque
   if (request.name == nullptr || (request.flags & SQLITE_OPEN_DELETEONCLOSE) != 0) {
     return std::make_unique<MemoryFile>(*this, std::make_shared<Node>());
   }
-  const std::string name = request.name;
-  const auto found = names_.find(name);
-  if (found != names_.end()) {
-    if ((request.flags & SQLITE_OPEN_EXCLUSIVE) != 0) return std::unexpected(SQLITE_CANTOPEN);
-    return std::make_unique<MemoryFile>(*this, found->second);
+  const bool creates = (request.flags & SQLITE_OPEN_CREATE) != 0;
+  auto found = names_.find(request.name);
+  if (found == names_.end()) {
+    if (!creates) return std::unexpected(SQLITE_CANTOPEN);
+    found = names_.emplace(request.name, std::make_shared<Node>()).first;
+    found->second->name = request.name;
+  } else if ((request.flags & SQLITE_OPEN_EXCLUSIVE) != 0) {
+    return std::unexpected(SQLITE_CANTOPEN);
   }
-  if ((request.flags & SQLITE_OPEN_CREATE) == 0) return std::unexpected(SQLITE_CANTOPEN);
-  auto node = std::make_shared<Node>();
-  node->name = name;
-  names_.emplace(name, node);
-  const bool is_journal = (request.flags & kJournalTypes) != 0;
-  return std::make_unique<MemoryFile>(
-      *this, std::move(node), is_journal ? MemoryFile::FirstSync::directory_too : MemoryFile::FirstSync::file_only);
+  const bool may_be_new_journal = creates && (request.flags & kJournalTypes) != 0;
+  const auto first_sync = may_be_new_journal ? MemoryFile::FirstSync::directory_too : MemoryFile::FirstSync::file_only;
+  return std::make_unique<MemoryFile>(*this, found->second, first_sync);
 }
 
 int MemoryDisk::remove(const char* name, SyncDirectory sync_directory) {

@@ -2,7 +2,7 @@
 //
 // Contents follow CachedContent. Names are cached too: a file that was created or removed may be back as it was, unless
 // the file itself was synced (as ext4 and xfs do it, its name is then safe as well) or its directory was. As in
-// SQLite's unix VFS, the first sync of a journal or log that was just created syncs the directory too: without it the
+// SQLite's unix VFS, the first sync of a journal or log opened with CREATE syncs the directory too: without it the
 // journal of an earlier transaction could come back and undo what the log holds.
 //
 // Locks and shared memory work between the connections of this process.

@@ -16,8 +16,8 @@ class SharedMemory {
     std::size_t index;
     std::size_t bytes;  // the same for every region
   };
-  // Attaches the owner. The region, zeros at first; null if there is none yet and `create` is not set.
   enum class IfAbsent : std::uint8_t { create, leave };
+  // Attaches the owner. The region, zeros at first; null if there is none yet and it is to be left at that.
   volatile void* map(const void* owner, Region region, IfAbsent if_absent);
 
   // Slots first … first + count - 1 of 0 … 7, all or none.
