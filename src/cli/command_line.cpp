@@ -13,8 +13,10 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "carillon/version.h"
+#include "cli/bench/bench_store.h"
 #include "cli/completion.h"
 #include "cli/preview_command.h"
+#include "cli/terminal.h"
 #include "core/zone.h"
 
 namespace carillon {
@@ -73,6 +75,7 @@ class CommandLine {
     app_.require_subcommand(1);
     app_.set_version_flag("--version", std::string(version()), "Print the version");
     add_preview();
+    add_bench();
     add_version();
     add_completion();
   }
@@ -119,6 +122,20 @@ class CommandLine {
     command->callback([this] { exit_code_ = print_or_complain(run_preview(preview_, system_now())); });
   }
 
+  void add_bench() {
+    CLI::App* bench = app_.add_subcommand("bench", "Measure, beside the raw limit in the same run");
+    bench->require_subcommand(1);
+    CLI::App* command = bench->add_subcommand("store", "Life cycles a second on SQLite, group commit, opening");
+    command->add_option("--folder", bench_store_.folder, "Where the files are made and removed (default .)")
+        ->type_name("FOLDER");
+    command->add_flag("--quick", bench_store_.quick, "Small counts, to see that it runs");
+    command->add_flag("--json", bench_store_.json, "JSON, also on a terminal");
+    command->callback([this] {
+      bench_store_.json = bench_store_.json || !stdout_is_terminal();
+      exit_code_ = print_or_complain(run_bench_store(bench_store_));
+    });
+  }
+
   void add_version() {
     app_.add_subcommand("version", "Print the version")->callback([this] {
       exit_code_ = print(fmt::format("{}\n", version()));
@@ -154,6 +171,7 @@ class CommandLine {
 
   CLI::App app_{"Carillon: a durable, multi-tenant job scheduler", "carillon"};
   PreviewRequest preview_;
+  BenchStoreRequest bench_store_;
   std::string shell_;
   ExitCode exit_code_ = ExitCode::done;
 };

@@ -1,0 +1,20 @@
+# Text files as constants of the program.
+#
+#   carillon_embed_text(target NAME sqlite_queries FILES queries/jobs.sql ...)
+#
+# makes, in namespace carillon::embedded, an array NAME of {name, text}, declared in "embedded/NAME.h".
+function(carillon_embed_text target)
+  cmake_parse_arguments(ARG "" "NAME" "FILES" ${ARGN})
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/embedded_${ARG_NAME})
+  set(header ${folder}/embedded/${ARG_NAME}.h)
+  set(source ${folder}/${ARG_NAME}.cpp)
+  list(TRANSFORM ARG_FILES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE paths)
+  add_custom_command(
+    OUTPUT ${header} ${source}
+    COMMAND ${CMAKE_COMMAND} -D NAME=${ARG_NAME} -D HEADER=${header} -D SOURCE=${source} "-DFILES=${paths}"
+            -P ${PROJECT_SOURCE_DIR}/cmake/embed_text.cmake
+    DEPENDS ${paths} ${PROJECT_SOURCE_DIR}/cmake/embed_text.cmake
+    VERBATIM)
+  target_sources(${target} PRIVATE ${source} ${header})
+  target_include_directories(${target} PRIVATE ${folder})
+endfunction()

@@ -1,0 +1,407 @@
+#include "cli/bench/bench_store.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <malloc.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+#include <vector>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "cli/bench/bench_report.h"
+#include "cli/bench/raw_sqlite.h"
+#include "store/batcher.h"
+#include "store/sqlite/sqlite_store.h"
+
+namespace carillon {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr int kRounds = 7;
+
+struct Scale {
+  std::int64_t small_backlog = 100'000;
+  std::int64_t backlog = 1'000'000;
+  std::int64_t archive = 5'000'000;
+  std::int64_t live_at_open = 5'000'000;
+  int cycles_max = 20'000;  // of one round
+  int threads = 64;
+  int writes_a_thread = 400;
+};
+
+Scale quick_scale() {
+  return {.small_backlog = 2'000,
+          .backlog = 5'000,
+          .archive = 10'000,
+          .live_at_open = 20'000,
+          .cycles_max = 2'000,
+          .threads = 16,
+          .writes_a_thread = 20};
+}
+
+double seconds_of(const std::function<void()>& work) {
+  const auto begin = boot_now();
+  work();
+  return std::max(std::chrono::duration<double>(boot_now() - begin).count(), 1e-9);
+}
+
+void tell(const std::string& text) { fmt::print(stderr, "bench: {}\n", text); }
+
+std::string payload_of_100_bytes() {
+  std::string text = R"({"to":"user-17@example.com","template":"digest","top":10,"locale":"en-GB","trace":")";
+  while (text.size() < 98) text += 'x';
+  return text + "\"}";
+}
+
+template <typename T>
+void must(const Result<T>& result) {
+  if (result) return;
+  fmt::print(stderr, "bench: {}\n", result.error().message);
+  std::abort();
+}
+
+// Whole life cycles through the store, oldest jobs first, as a ready set in memory would do it.
+class StoreLoop {
+ public:
+  StoreLoop(Store& store, std::string payload) : store_(store), payload_(std::move(payload)) {}
+
+  void enqueue(int count) {
+    std::vector<NewJob> jobs(static_cast<std::size_t>(count), NewJob{.type = "bench", .payload = payload_});
+    for (const auto& made : store_.jobs().enqueue(jobs)) {
+      must(made);
+      ready_.push_back(made->id);
+    }
+  }
+  void claim(int count) {
+    std::vector<JobId> ids(ready_.begin(), ready_.begin() + count);
+    ready_.erase(ready_.begin(), ready_.begin() + count);
+    auto leased = store_.jobs().claim({.worker = "bench", .jobs = ids});
+    must(leased);
+    CHECK(leased->size() == ids.size());
+    leased_ = *std::move(leased);
+  }
+  void settle() {
+    std::vector<Settlement> settlements;
+    settlements.reserve(leased_.size());
+    for (const LeasedJob& job : leased_) settlements.push_back({.job = job.id, .token = job.token});
+    for (const auto& settled : store_.jobs().settle(settlements)) must(settled);
+  }
+
+ private:
+  Store& store_;
+  std::string payload_;
+  std::deque<JobId> ready_;
+  std::vector<LeasedJob> leased_;
+};
+
+// Both loops, on files of their own in the same condition.
+class LifeCycles {
+ public:
+  LifeCycles(const std::string& folder, const Scale& scale, Store& store, std::vector<BenchFigure>& figures)
+      : scale_(scale),
+        payload_(payload_of_100_bytes()),
+        ours_(store, payload_),
+        raw_(folder + "/raw.db"),
+        figures_(figures) {}
+
+  void measure(const std::string& condition) {
+    for (const int batch : {1, 10, 100, 1000}) measure_batch(condition, batch);
+  }
+
+  void add_backlog(std::int64_t count) {
+    tell(fmt::format("adding {} queued jobs to both files", count));
+    for (std::int64_t done = 0; done < count; done += kFillBatch) {
+      ours_.enqueue(kFillBatch);
+      raw_.enqueue(kFillBatch, payload_);
+    }
+  }
+
+  void add_archive(std::int64_t count) {
+    tell(fmt::format("running {} jobs to their end in both files", count));
+    for (std::int64_t done = 0; done < count; done += kFillBatch) {
+      ours_.enqueue(kFillBatch);
+      ours_.claim(kFillBatch);
+      ours_.settle();
+      raw_.enqueue(kFillBatch, payload_);
+      raw_.claim(kFillBatch);
+      raw_.settle();
+      if (done % 1'000'000 == 0 && done > 0) tell(fmt::format("  {} of {}", done, count));
+    }
+  }
+
+ private:
+  static constexpr int kFillBatch = 5'000;
+
+  void measure_batch(const std::string& condition, int batch) {
+    const int cycles = std::clamp(batch * 200, 100, scale_.cycles_max);
+    const int batches = std::max(1, cycles / batch);
+    tell(fmt::format("life cycles, batch {}, {}", batch, condition));
+    std::vector<double> ours;
+    std::vector<double> raw;
+    std::vector<double> ratios;
+    for (int round = 0; round <= kRounds; ++round) {
+      const double our_seconds = seconds_of([&] {
+        for (int i = 0; i < batches; ++i) {
+          ours_.enqueue(batch);
+          ours_.claim(batch);
+          ours_.settle();
+        }
+      });
+      const double raw_seconds = seconds_of([&] {
+        for (int i = 0; i < batches; ++i) {
+          raw_.enqueue(batch, payload_);
+          raw_.claim(batch);
+          raw_.settle();
+        }
+      });
+      if (round == 0) continue;  // warms both
+      ours.push_back(batches * batch / our_seconds);
+      raw.push_back(batches * batch / raw_seconds);
+      ratios.push_back(raw_seconds / our_seconds);
+    }
+    BenchFigure figure{.name = fmt::format("lifecycle_batch_{}{}", batch, condition),
+                       .ours = median_of(ours),
+                       .raw = median_of(raw),
+                       .ratio = median_of(ratios),
+                       .unit = "1/s",
+                       .raw_is = "the same rows written by hand against SQLite"};
+    if (batch == 1000) {
+      figure.goal = "ratio >= 0.7";
+      figure.reached = figure.ratio >= 0.7;
+    }
+    figures_.push_back(figure);
+  }
+
+  const Scale& scale_;
+  const std::string payload_;
+  StoreLoop ours_;
+  RawSqlite raw_;
+  std::vector<BenchFigure>& figures_;
+};
+
+Result<Enqueued> enqueue_one(Store& store, const NewJob& job) {
+  return std::move(store.jobs().enqueue(std::span(&job, 1)).front());
+}
+
+BenchFigure measure_group_commit(Store& store, const Scale& scale) {
+  tell(fmt::format("{} threads submit single jobs", scale.threads));
+  const NewJob job{.type = "bench", .payload = payload_of_100_bytes()};
+  std::vector<double> ours;
+  std::vector<double> raw;
+  std::vector<double> ratios;
+  for (int round = 0; round < 5; ++round) {
+    const int singles = std::max(50, scale.writes_a_thread * 2);
+    const double single_seconds = seconds_of([&] {
+      for (int i = 0; i < singles; ++i) must(enqueue_one(store, job));
+    });
+    const double group_seconds = seconds_of([&] {
+      Batcher batcher(store);
+      std::vector<std::jthread> threads;
+      for (int t = 0; t < scale.threads; ++t) {
+        threads.emplace_back([&] {
+          for (int i = 0; i < scale.writes_a_thread; ++i) {
+            must(batcher.submit([&](Store& s) { return enqueue_one(s, job); }).get());
+          }
+        });
+      }
+    });
+    raw.push_back(singles / single_seconds);
+    ours.push_back(scale.threads * scale.writes_a_thread / group_seconds);
+    ratios.push_back(ours.back() / raw.back());
+  }
+  const double ratio = median_of(ratios);
+  return {.name = fmt::format("enqueue_{}_threads_batcher", scale.threads),
+          .ours = median_of(ours),
+          .raw = median_of(raw),
+          .ratio = ratio,
+          .unit = "1/s",
+          .raw_is = "one commit a job",
+          .goal = "ratio >= 10",
+          .reached = ratio >= 10};
+}
+
+// Overwriting 4 KiB of a file that is there, and waiting for the disk.
+class Overwrite {
+ public:
+  explicit Overwrite(const std::string& path) : descriptor_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
+    CHECK(descriptor_ >= 0);
+    for (int i = 0; i < kBlocks; ++i) write_block(i);
+    CHECK(fsync(descriptor_) == 0);
+  }
+  Overwrite(const Overwrite&) = delete;
+  Overwrite& operator=(const Overwrite&) = delete;
+  ~Overwrite() { close(descriptor_); }
+  void operator()() {
+    write_block(next_++ % kBlocks);
+    CHECK(fdatasync(descriptor_) == 0);
+  }
+
+ private:
+  static constexpr int kBlocks = 256;
+  void write_block(int index) {
+    std::array<char, 4096> block;
+    block.fill(static_cast<char>(next_));
+    CHECK(pwrite(descriptor_, block.data(), block.size(), static_cast<off_t>(index) * 4096) == 4096);
+  }
+  int descriptor_;
+  int next_ = 0;
+};
+
+BenchFigure measure_idle_enqueue(Store& store, const std::string& folder, bool quick) {
+  tell("one job at a time on an idle store");
+  Overwrite overwrite(folder + "/overwrite");
+  Batcher batcher(store);
+  const NewJob job{.type = "bench", .payload = payload_of_100_bytes()};
+  std::vector<double> ours;
+  std::vector<double> raw;
+  std::vector<double> ratios;
+  for (int i = 0; i < (quick ? 50 : 500); ++i) {
+    std::this_thread::sleep_for(milliseconds(2));
+    ours.push_back(1e6 *
+                   seconds_of([&] { must(batcher.submit([&](Store& s) { return enqueue_one(s, job); }).get()); }));
+    std::this_thread::sleep_for(milliseconds(2));
+    raw.push_back(1e6 * seconds_of([&] { overwrite(); }));
+  }
+  const double ratio = median_of(ours) / median_of(raw);
+  return {.name = "enqueue_idle_durable",
+          .ours = median_of(ours),
+          .raw = median_of(raw),
+          .ratio = ratio,
+          .unit = "us",
+          .raw_is = "overwrite of 4 KiB and fdatasync",
+          .goal = "ratio <= 3",
+          .reached = ratio <= 3};
+}
+
+std::int64_t resident_bytes() {
+  std::ifstream status("/proc/self/statm");
+  std::int64_t total = 0;
+  std::int64_t resident = 0;
+  status >> total >> resident;
+  return resident * sysconf(_SC_PAGESIZE);
+}
+
+void measure_open(const std::string& folder, const Scale& scale, std::vector<BenchFigure>& figures) {
+  tell(fmt::format("writing {} live jobs", scale.live_at_open));
+  const std::string path = folder + "/live.db";
+  {
+    auto store = open_sqlite({.path = path});
+    must(store);
+    StoreLoop loop(**store, payload_of_100_bytes());
+    for (std::int64_t done = 0; done < scale.live_at_open; done += 10'000) loop.enqueue(10'000);
+  }
+  malloc_trim(0);
+  const std::int64_t resident_before = resident_bytes();
+  std::unique_ptr<Store> store;
+  std::vector<ReadyJob> ready;
+  const double first_claim = seconds_of([&] {
+    auto opened = open_sqlite({.path = path});
+    must(opened);
+    store = *std::move(opened);
+    const auto page = store->jobs().load_live({}, store->jobs().now(), 1000);
+    must(page);
+    const JobId first = page->jobs.front().id;
+    const auto leased = store->jobs().claim({.worker = "bench", .jobs = std::span(&first, 1)});
+    must(leased);
+    CHECK(leased->size() == 1);
+  });
+  const std::int64_t resident_opened = resident_bytes();
+  ready.reserve(static_cast<std::size_t>(scale.live_at_open));
+  const double filled = seconds_of([&] {
+    for (JobId after;;) {
+      const auto page = store->jobs().load_live(after, store->jobs().now(), 10'000);
+      must(page);
+      ready.insert(ready.end(), page->jobs.begin(), page->jobs.end());
+      after = page->next_after;
+      if (page->end) break;
+    }
+  });
+  const double bytes_a_job =
+      static_cast<double>(resident_bytes() - resident_opened) / static_cast<double>(ready.size());
+  const std::string condition = fmt::format("_{}_live", scale.live_at_open);
+  figures.push_back({.name = "open_first_claim" + condition,
+                     .ours = first_claim,
+                     .raw = 1,
+                     .ratio = first_claim,
+                     .unit = "s",
+                     .raw_is = "the goal",
+                     .goal = "<= 1 s",
+                     .reached = first_claim <= 1});
+  figures.push_back({.name = "open_ready_set_filled" + condition,
+                     .ours = filled,
+                     .raw = 15,
+                     .ratio = filled / 15,
+                     .unit = "s",
+                     .raw_is = "the goal",
+                     .goal = "<= 15 s",
+                     .reached = filled <= 15});
+  figures.push_back({.name = "open_resident_a_job" + condition,
+                     .ours = bytes_a_job,
+                     .raw = sizeof(ReadyJob),
+                     .ratio = bytes_a_job / sizeof(ReadyJob),
+                     .unit = "bytes",
+                     .raw_is = "the entry itself",
+                     .goal = "<= 100 bytes",
+                     .reached = bytes_a_job <= 100});
+  tell(fmt::format("resident before {} MiB, opened {} MiB", resident_before >> 20, resident_opened >> 20));
+}
+
+// A folder that is removed with all that is in it.
+class ScratchFolder {
+ public:
+  explicit ScratchFolder(const std::string& parent) : path_(fmt::format("{}/carillon-bench-{}", parent, getpid())) {
+    std::filesystem::create_directories(path_);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  ~ScratchFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace
+
+Result<std::string> run_bench_store(const BenchStoreRequest& request) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(request.folder, error)) {
+    return failed(ErrorCode::not_found, fmt::format("--folder {}: there is no such folder", carillon::quoted(request.folder)));
+  }
+  const Scale scale = request.quick ? quick_scale() : Scale{};
+  const ScratchFolder folder(request.folder);
+  std::vector<BenchFigure> figures;
+  {
+    TRY_ASSIGN(const std::unique_ptr<Store> store, open_sqlite({.path = folder.path() + "/store.db"}));
+    figures.push_back(measure_idle_enqueue(*store, folder.path(), request.quick));
+    figures.push_back(measure_group_commit(*store, scale));
+  }
+  {
+    TRY_ASSIGN(const std::unique_ptr<Store> store, open_sqlite({.path = folder.path() + "/cycles.db"}));
+    LifeCycles cycles(folder.path(), scale, *store, figures);
+    cycles.measure("");
+    cycles.add_backlog(scale.small_backlog);
+    cycles.measure(fmt::format("_backlog_{}", scale.small_backlog));
+    cycles.add_backlog(scale.backlog - scale.small_backlog);
+    cycles.measure(fmt::format("_backlog_{}", scale.backlog));
+    cycles.add_archive(scale.archive);
+    cycles.measure(fmt::format("_backlog_{}_archive_{}", scale.backlog, scale.archive));
+  }
+  measure_open(folder.path(), scale, figures);
+  return request.json ? bench_json(figures) : bench_table(figures);
+}
+
+}  // namespace carillon

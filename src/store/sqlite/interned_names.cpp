@@ -1,0 +1,74 @@
+#include "store/sqlite/interned_names.h"
+
+#include "base/check.h"
+
+namespace carillon {
+
+std::string InternedNames::lane_key(std::string_view tenant, std::string_view queue) {
+  std::string key;
+  key.reserve(tenant.size() + queue.size() + 1);
+  key += tenant;
+  key += '/';  // in no name
+  key += queue;
+  return key;
+}
+
+void InternedNames::load() {
+  forget_since({});
+  for (select_lanes_.with(); select_lanes_.next();) {
+    CHECK(select_lanes_.integer(0) == static_cast<std::int64_t>(lanes_.size()) + 1);
+    lanes_.push_back({.tenant = select_lanes_.string(1), .queue = select_lanes_.string(2)});
+    lane_ids_.emplace(lane_key(lanes_.back().tenant, lanes_.back().queue),
+                      LaneId{static_cast<std::int64_t>(lanes_.size())});
+  }
+  for (select_types_.with(); select_types_.next();) {
+    CHECK(select_types_.integer(0) == static_cast<std::int64_t>(types_.size()) + 1);
+    types_.push_back(select_types_.string(1));
+    type_ids_.emplace(types_.back(), TypeId{static_cast<std::int64_t>(types_.size())});
+  }
+}
+
+void InternedNames::forget_since(Mark mark) {
+  while (lanes_.size() > mark.lanes) {
+    lane_ids_.erase(lane_key(lanes_.back().tenant, lanes_.back().queue));
+    lanes_.pop_back();
+  }
+  while (types_.size() > mark.types) {
+    type_ids_.erase(types_.back());
+    types_.pop_back();
+  }
+}
+
+LaneId InternedNames::lane(std::string_view tenant, std::string_view queue) {
+  const std::string key = lane_key(tenant, queue);
+  const auto [found, is_new] = lane_ids_.try_emplace(key, LaneId{static_cast<std::int64_t>(lanes_.size()) + 1});
+  if (is_new) {
+    lanes_.push_back({.tenant = std::string(tenant), .queue = std::string(queue)});
+    insert_lane_.run(found->second, tenant, queue);
+  }
+  return found->second;
+}
+
+const Lane& InternedNames::lane_names(LaneId lane) const {
+  static const Lane none;
+  const auto index = static_cast<std::size_t>(lane.value) - 1;
+  return index < lanes_.size() ? lanes_[index] : none;
+}
+
+TypeId InternedNames::type(std::string_view name) {
+  const auto [found, is_new] =
+      type_ids_.try_emplace(std::string(name), TypeId{static_cast<std::int64_t>(types_.size()) + 1});
+  if (is_new) {
+    types_.emplace_back(name);
+    insert_type_.run(found->second, name);
+  }
+  return found->second;
+}
+
+const std::string& InternedNames::type_name(TypeId type) const {
+  static const std::string none;
+  const auto index = static_cast<std::size_t>(type.value) - 1;
+  return index < types_.size() ? types_[index] : none;
+}
+
+}  // namespace carillon

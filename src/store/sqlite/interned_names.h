@@ -1,0 +1,49 @@
+// Lanes and types by number, all in memory: there are few of them, and every job names one of each.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "store/rows.h"
+#include "store/sqlite/connection.h"
+
+namespace carillon {
+
+class InternedNames {
+ public:
+  explicit InternedNames(Connection& connection) : connection_(connection) {}
+
+  // Reads all of them.
+  void load();
+  // What was made since `mark` is forgotten: its transaction was undone.
+  struct Mark {
+    std::size_t lanes = 0;
+    std::size_t types = 0;
+  };
+  Mark mark() const { return {.lanes = lanes_.size(), .types = types_.size()}; }
+  void forget_since(Mark mark);
+
+  LaneId lane(std::string_view tenant, std::string_view queue);
+  const Lane& lane_names(LaneId lane) const;
+  TypeId type(std::string_view name);
+  const std::string& type_name(TypeId type) const;
+
+ private:
+  static std::string lane_key(std::string_view tenant, std::string_view queue);
+
+  Connection& connection_;
+  Query select_lanes_{connection_, "lanes"};
+  Query insert_lane_{connection_, "insert_lane"};
+  Query select_types_{connection_, "types"};
+  Query insert_type_{connection_, "insert_type"};
+
+  // Number n stands at n - 1. Deques, so that what was handed out stays where it is.
+  std::deque<Lane> lanes_;
+  std::deque<std::string> types_;
+  std::unordered_map<std::string, LaneId> lane_ids_;
+  std::unordered_map<std::string, TypeId> type_ids_;
+};
+
+}  // namespace carillon

@@ -1,0 +1,17 @@
+// The schema, step by step: numbered, embedded, never edited once landed.
+#pragma once
+
+#include "base/error.h"
+#include "core/instant.h"
+#include "store/sqlite/connection.h"
+
+namespace carillon {
+
+// Brings the file up to this program's schema, one transaction a step. Refuses a file of another program, one that a
+// newer Carillon wrote, and one whose steps were not these.
+Result<void> migrate(Connection& connection, Instant now);
+
+// The number of this program's last step.
+int latest_migration();
+
+}  // namespace carillon

@@ -1,0 +1,68 @@
+-- name: schedule_by_name
+SELECT id, tenant, name, revision, definition, enabled, paused_until, deleted_at, created_at, updated_at
+  FROM schedules WHERE tenant = ?1 AND name = ?2
+
+-- name: schedule_by_id
+SELECT id, tenant, name, revision, definition, enabled, paused_until, deleted_at, created_at, updated_at
+  FROM schedules WHERE id = ?1
+
+-- name: insert_schedule
+INSERT INTO schedules (tenant, name, revision, definition, enabled, paused_until, deleted_at, created_at, updated_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+
+-- name: update_schedule
+UPDATE schedules SET revision = ?2, definition = ?3, enabled = ?4, paused_until = ?5, deleted_at = ?6, created_at = ?7,
+                     updated_at = ?8
+ WHERE id = ?1
+
+-- name: schedule_heads
+SELECT s.id, s.enabled, s.paused_until,
+       (SELECT next_at FROM subjects u INDEXED BY subjects_due
+         WHERE u.schedule = s.id AND u.next_at IS NOT NULL ORDER BY u.next_at LIMIT 1)
+  FROM schedules s WHERE s.id > ?1 AND s.deleted_at IS NULL ORDER BY s.id LIMIT ?2
+
+-- name: subject
+SELECT schedule, subject, version, next_at, position, open_job, cursor, overrides, state, deleted
+  FROM subjects WHERE schedule = ?1 AND subject = ?2
+
+-- name: put_subject
+INSERT INTO subjects (schedule, subject, version, next_at, position, open_job, cursor, overrides, state, deleted)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+ON CONFLICT DO UPDATE SET version = excluded.version, next_at = excluded.next_at, position = excluded.position,
+                          open_job = excluded.open_job, cursor = excluded.cursor, overrides = excluded.overrides,
+                          state = excluded.state, deleted = excluded.deleted
+
+-- name: subjects_due
+SELECT schedule, subject, version, next_at, position, open_job, cursor, overrides, state, deleted
+  FROM subjects INDEXED BY subjects_due
+ WHERE schedule = ?1 AND next_at IS NOT NULL AND next_at <= ?2 ORDER BY next_at, subject LIMIT ?3
+
+-- name: outcome
+SELECT schedule, subject, slot, until, is_range, job, outcome, parked, reason, at
+  FROM outcomes WHERE schedule = ?1 AND subject = ?2 AND slot = ?3
+
+-- name: put_outcome
+INSERT INTO outcomes (schedule, subject, slot, until, is_range, job, outcome, parked, reason, at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+ON CONFLICT DO UPDATE SET until = excluded.until, is_range = excluded.is_range, job = excluded.job,
+                          outcome = excluded.outcome, parked = excluded.parked, reason = excluded.reason,
+                          at = excluded.at
+
+-- name: delete_outcome
+DELETE FROM outcomes WHERE schedule = ?1 AND subject = ?2 AND slot = ?3
+
+-- name: add_outcome_count
+INSERT INTO outcome_counts (schedule, day, minute, outcome, count) VALUES (?1, ?2, ?3, ?4, ?5)
+ON CONFLICT DO UPDATE SET count = count + excluded.count
+
+-- name: document
+SELECT revision, body, updated_at FROM documents WHERE tenant = ?1 AND kind = ?2 AND name = ?3
+
+-- name: put_document
+INSERT OR REPLACE INTO documents (tenant, kind, name, revision, body, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+
+-- name: delete_document
+DELETE FROM documents WHERE tenant = ?1 AND kind = ?2 AND name = ?3
+
+-- name: append_audit
+INSERT INTO audit (at, tenant, actor, action, target, detail) VALUES (?1, ?2, ?3, ?4, ?5, ?6)

@@ -1,0 +1,434 @@
+#include "store/sqlite/sqlite_reader.h"
+
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "base/clock.h"
+#include "store/job_text.h"
+#include "store/reading.h"
+#include "store/sqlite/sqlite_rows.h"
+
+namespace carillon {
+
+namespace {
+
+constexpr int kSessionsMax = 16;
+// How often a running statement looks at the time, in its own steps.
+constexpr int kStepsBetweenLooks = 10'000;
+constexpr int kRowsBetweenLooks = 256;
+// A list gives up a little earlier, to answer with what it has.
+constexpr BootTime kListMax = kReadMax * 8 / 10;
+
+std::size_t page_size(std::size_t limit) { return std::min(limit, kPageMax); }
+
+}  // namespace
+
+struct SqliteReader::Session {
+  explicit Session(std::unique_ptr<Connection> opened) : connection(std::move(opened)) {
+    sqlite3_progress_handler(
+        connection->handle(), kStepsBetweenLooks,
+        [](void* self) { return boot_now() > static_cast<Session*>(self)->cut_at ? 1 : 0; }, this);
+  }
+
+  std::unique_ptr<Connection> connection;
+  BootTime cut_at{};
+
+  Query live{*connection, "view_live"};
+  Query archived{*connection, "view_archived"};
+  Query live_below{*connection, "live_below"};
+  Query archived_below{*connection, "archived_below"};
+  Query long_payload{*connection, "view_long_payload"};
+  Query lease{*connection, "view_lease"};
+  Query attempts{*connection, "view_attempts"};
+  Query parents{*connection, "view_parents"};
+  Query lane{*connection, "view_lane"};
+  Query type{*connection, "view_type"};
+  Query type_id{*connection, "view_type_id"};
+  Query schedule_name{*connection, "view_schedule_name"};
+  Query counts{*connection, "view_counts"};
+  Query lanes_of{*connection, "view_lanes_of"};
+  Query schedule{*connection, "view_schedule"};
+  Query schedules{*connection, "view_schedules"};
+  Query subject{*connection, "view_subject"};
+  Query subjects{*connection, "view_subjects"};
+  Query subjects_after{*connection, "view_subjects_after"};
+  Query outcomes{*connection, "view_outcomes"};
+  Query outcomes_of{*connection, "view_outcomes_of"};
+  Query windows{*connection, "view_windows"};
+  Query outcome_counts{*connection, "view_outcome_counts"};
+  Query document{*connection, "view_document"};
+  Query documents{*connection, "view_documents"};
+  Query audit{*connection, "view_audit"};
+};
+
+SqliteReader::SqliteReader(Connection::Options options, const StoreClock& clock)
+    : options_(std::move(options)), clock_(clock) {}
+
+SqliteReader::~SqliteReader() = default;
+
+Result<std::unique_ptr<SqliteReader::Session>> SqliteReader::take_session() {
+  {
+    std::unique_lock lock(mutex_);
+    given_back_.wait(lock, [&] { return !idle_.empty() || open_ < kSessionsMax; });
+    if (!idle_.empty()) {
+      auto session = std::move(idle_.back());
+      idle_.pop_back();
+      return session;
+    }
+    ++open_;
+  }
+  auto connection = Connection::open(options_);
+  if (!connection) {
+    const std::scoped_lock lock(mutex_);
+    --open_;
+    return std::unexpected(std::move(connection).error());
+  }
+  return std::make_unique<Session>(*std::move(connection));
+}
+
+void SqliteReader::give_back(std::unique_ptr<Session> session) {
+  const std::scoped_lock lock(mutex_);
+  idle_.push_back(std::move(session));
+  given_back_.notify_one();
+}
+
+template <typename Question>
+auto SqliteReader::read(Question question) -> std::invoke_result_t<Question, Session&> {
+  TRY_ASSIGN(std::unique_ptr<Session> session, take_session());
+  Connection& connection = *session->connection;
+  connection.clear_failure();
+  session->cut_at = boot_now() + kReadMax;
+  connection.execute("BEGIN");
+  auto answer = question(*session);
+  std::optional<Error> failure = connection.failure();
+  connection.clear_failure();
+  session->cut_at = BootTime::max();
+  if (connection.in_transaction()) connection.execute("ROLLBACK");
+  give_back(std::move(session));
+  if (failure) return std::unexpected(*std::move(failure));
+  return answer;
+}
+
+namespace {
+
+template <typename Read>
+auto rows_of(Query& query, Read read) {
+  std::vector<std::invoke_result_t<Read, const Query&>> rows;
+  while (query.next()) rows.push_back(read(query));
+  return rows;
+}
+
+std::optional<std::string> name_of(Query& query) {
+  std::optional<std::string> name;
+  if (query.next()) name = query.string(0);
+  query.reset();
+  return name;
+}
+
+// Whether a filter can match live jobs, or finished ones.
+bool wants(const JobFilter& filter, bool final) {
+  return filter.states.empty() ||
+         std::ranges::any_of(filter.states, [&](JobState state) { return is_final(state) == final; });
+}
+
+}  // namespace
+
+// ---- Jobs -------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// Fills in what stands in other tables. `payload` is what the row holds.
+template <typename Session>
+void complete_view(Session& session, const StoreClock& clock, std::string_view payload, JobView& view) {
+  const JobRow& row = view.row;
+  view.state = row.state;
+  view.payload = payload;
+  session.type.with(row.type);
+  view.type = name_of(session.type).value_or(std::string());
+  if (row.schedule) {
+    session.schedule_name.with(row.schedule);
+    view.schedule = name_of(session.schedule_name).value_or(std::string());
+  }
+  if (payload.empty()) {
+    session.long_payload.with(row.id);
+    view.payload = name_of(session.long_payload).value_or(std::string());
+  }
+  if (is_final(row.state)) return;
+  session.lease.with(row.id);
+  if (session.lease.next()) {
+    view.lease = read_lease_row(session.lease);
+    view.state = JobState::processing;
+    view.lease_until = add_clamped(clock.wall(), view.lease->until - clock.boot());
+  }
+  session.lease.reset();
+}
+
+}  // namespace
+
+Result<JobView> SqliteReader::job(std::string_view tenant, JobId id) {
+  return read([&](Session& session) -> Result<JobView> {
+    JobView view;
+    std::optional<ArchiveRow> archived;
+    std::string payload;
+    session.live.with(id);
+    session.archived.with(id);
+    if (session.live.next()) {
+      view.row = read_job_row(session.live);
+      payload = session.live.text(kJobColumns);
+    } else if (session.archived.next()) {
+      archived = read_archive_row(session.archived);
+      view.row = archived->job;
+      view.finished_at = archived->finished_at;
+      payload = session.archived.text(kArchiveColumns);
+    }
+    session.live.reset();
+    session.archived.reset();
+    if (!view.row.id) return absent_job(id);
+    session.lane.with(view.row.lane);
+    if (session.lane.next()) view.lane = {.tenant = session.lane.string(0), .queue = session.lane.string(1)};
+    session.lane.reset();
+    if (view.lane.tenant != tenant) return absent_job(id);
+    complete_view(session, clock_, payload, view);
+    session.attempts.with(id);
+    view.attempts = rows_of(session.attempts, read_attempt_row);
+    if (archived) append_ending_attempt(*archived, view);
+    session.parents.with(id);
+    view.depends_on = rows_of(session.parents, [](const Query& query) { return JobId{query.integer(0)}; });
+    return view;
+  });
+}
+
+namespace {
+
+// One side of a list, live or archived, walked from new to old.
+struct Walk {
+  Query* query = nullptr;
+  int payload_column = 0;
+  bool more = false;
+  JobId id() const { return {query->integer(0)}; }
+  void advance() { more = query->next(); }
+};
+
+// What a filter means in numbers, so that a row that does not match costs nothing but a look.
+struct Sieve {
+  const JobFilter& filter;
+  std::unordered_map<std::int64_t, Lane> lanes;  // that match
+  std::optional<std::int64_t> type;
+  std::optional<std::int64_t> schedule;
+
+  bool lets_through(const Query& query, int payload_column) const {
+    if (!lanes.contains(query.integer(2))) return false;
+    if (type && query.integer(3) != *type) return false;
+    if (schedule && query.integer(10) != *schedule) return false;
+    if (filter.subject && query.text(11) != *filter.subject) return false;
+    // A long payload stands elsewhere: it is looked at when the row is complete.
+    if (filter.text && !query.is_null(payload_column) &&
+        query.text(payload_column).find(*filter.text) == std::string_view::npos) {
+      return false;
+    }
+    if (filter.tag) {
+      const auto options = read_options(query.text(13));
+      if (!options || std::ranges::find(options->tags, *filter.tag) == options->tags.end()) return false;
+    }
+    return true;
+  }
+  bool accepts(const JobView& view) const {
+    if (!filter.states.empty() && std::ranges::find(filter.states, view.state) == filter.states.end()) return false;
+    return !filter.text || view.payload.find(*filter.text) != std::string::npos;
+  }
+};
+
+}  // namespace
+
+Result<JobPage> SqliteReader::jobs(const JobFilter& filter, JobId before, std::size_t limit) {
+  return read([&](Session& session) -> Result<JobPage> {
+    JobPage page;
+    Sieve sieve{.filter = filter};
+    for (session.lanes_of.with(filter.tenant); session.lanes_of.next();) {
+      Lane lane{.tenant = session.lanes_of.string(1), .queue = session.lanes_of.string(2)};
+      if (!filter.queue || lane.queue == *filter.queue) sieve.lanes.emplace(session.lanes_of.integer(0), lane);
+    }
+    if (filter.type) {
+      session.type_id.with(*filter.type);
+      if (session.type_id.next()) sieve.type = session.type_id.integer(0);
+      session.type_id.reset();
+    }
+    if (filter.schedule) {
+      session.schedule.with(filter.tenant, *filter.schedule);
+      if (session.schedule.next()) sieve.schedule = session.schedule.integer(0);
+      session.schedule.reset();
+    }
+    const bool nothing =
+        sieve.lanes.empty() || (filter.type && !sieve.type) || (filter.schedule && !sieve.schedule) || limit == 0;
+    if (nothing) return page;
+
+    JobId below = before ? before : kJobIdMax;
+    if (filter.until) below = std::min(below, first_job_id_at(*filter.until));
+    const JobId from = filter.since ? first_job_id_at(*filter.since) : JobId{};
+    Walk live{.query = &session.live_below, .payload_column = kJobColumns};
+    Walk archived{.query = &session.archived_below, .payload_column = kArchiveColumns};
+    live.query->with(below, from);
+    archived.query->with(below, from);
+    if (wants(filter, false)) live.advance();
+    if (wants(filter, true)) archived.advance();
+
+    const BootTime stop_at = boot_now() + kListMax;
+    for (int looked = 1; live.more || archived.more; ++looked) {
+      const bool from_live = live.more && (!archived.more || live.id() > archived.id());
+      Walk& walk = from_live ? live : archived;
+      const JobId id = walk.id();
+      if (sieve.lets_through(*walk.query, walk.payload_column)) {
+        JobView view{.row = from_live ? read_job_row(*walk.query) : read_archive_row(*walk.query).job};
+        if (!from_live) view.finished_at = walk.query->instant(kJobColumns);
+        view.lane = sieve.lanes.at(view.row.lane.value);
+        complete_view(session, clock_, walk.query->text(walk.payload_column), view);
+        if (sieve.accepts(view)) page.jobs.push_back(std::move(view));
+      }
+      walk.advance();
+      const bool full = page.jobs.size() == page_size(limit);
+      if (full || (looked % kRowsBetweenLooks == 0 && boot_now() > stop_at)) {
+        if (live.more || archived.more) page.next_before = id;
+        break;
+      }
+    }
+    live.query->reset();
+    archived.query->reset();
+    return page;
+  });
+}
+
+Result<std::vector<StateCount>> SqliteReader::counts(std::string_view tenant) {
+  return read([&](Session& session) -> Result<std::vector<StateCount>> {
+    session.counts.with(tenant);
+    return rows_of(session.counts, [&](const Query& query) {
+      return StateCount{.lane = {.tenant = std::string(tenant), .queue = query.string(0)},
+                        .state = static_cast<JobState>(query.integer(1)),
+                        .count = query.integer(2)};
+    });
+  });
+}
+
+// ---- Schedules --------------------------------------------------------------------------------------------------
+
+Result<ScheduleRow> SqliteReader::schedule(std::string_view tenant, std::string_view name) {
+  return read([&](Session& session) -> Result<ScheduleRow> {
+    session.schedule.with(tenant, name);
+    auto rows = rows_of(session.schedule, read_schedule_row);
+    if (rows.empty()) return absent("schedule", name);
+    return std::move(rows.front());
+  });
+}
+
+Result<std::vector<ScheduleRow>> SqliteReader::schedules(std::string_view tenant, std::string_view after,
+                                                         std::size_t limit) {
+  return read([&](Session& session) -> Result<std::vector<ScheduleRow>> {
+    session.schedules.with(tenant, after, page_size(limit));
+    return rows_of(session.schedules, read_schedule_row);
+  });
+}
+
+Result<SubjectRow> SqliteReader::subject(ScheduleId schedule, std::string_view subject) {
+  return read([&](Session& session) -> Result<SubjectRow> {
+    session.subject.with(schedule, subject);
+    auto rows = rows_of(session.subject, read_subject_row);
+    if (rows.empty() || rows.front().deleted) return absent("subject", subject);
+    return std::move(rows.front());
+  });
+}
+
+Result<std::vector<SubjectRow>> SqliteReader::subjects(ScheduleId schedule, std::optional<std::string_view> after,
+                                                       std::size_t limit) {
+  return read([&](Session& session) -> Result<std::vector<SubjectRow>> {
+    if (after) {
+      session.subjects_after.with(schedule, *after, page_size(limit));
+      return rows_of(session.subjects_after, read_subject_row);
+    }
+    session.subjects.with(schedule, page_size(limit));
+    return rows_of(session.subjects, read_subject_row);
+  });
+}
+
+Result<std::vector<OutcomeRow>> SqliteReader::outcomes(const OutcomeQuery& query) {
+  return read([&](Session& session) -> Result<std::vector<OutcomeRow>> {
+    if (query.subject) {
+      session.outcomes_of.with(query.schedule, *query.subject, query.from, query.to, page_size(query.limit));
+      return rows_of(session.outcomes_of, read_outcome_row);
+    }
+    session.outcomes.with(query.schedule, query.from, query.to, page_size(query.limit));
+    return rows_of(session.outcomes, read_outcome_row);
+  });
+}
+
+Result<std::vector<OutcomeRow>> SqliteReader::gaps(ScheduleId schedule, std::string_view subject, std::size_t limit) {
+  return read([&](Session& session) -> Result<std::vector<OutcomeRow>> {
+    session.subject.with(schedule, subject);
+    const auto subjects = rows_of(session.subject, read_subject_row);
+    std::vector<OutcomeRow> found;
+    if (subjects.empty()) return found;
+    for (session.windows.with(schedule, subject); session.windows.next();) {
+      OutcomeRow row = read_outcome_row(session.windows);
+      if (is_gap(row, subjects.front().cursor)) found.push_back(std::move(row));
+      if (found.size() == page_size(limit)) break;
+    }
+    session.windows.reset();
+    return found;
+  });
+}
+
+Result<std::vector<OutcomeCount>> SqliteReader::outcome_counts(ScheduleId schedule, std::int64_t day) {
+  return read([&](Session& session) -> Result<std::vector<OutcomeCount>> {
+    session.outcome_counts.with(schedule, day);
+    return rows_of(session.outcome_counts, [&](const Query& query) {
+      return OutcomeCount{.day = day,
+                          .minute = static_cast<int>(query.integer(0)),
+                          .outcome = static_cast<JobState>(query.integer(1)),
+                          .count = query.integer(2)};
+    });
+  });
+}
+
+// ---- Documents, audit -------------------------------------------------------------------------------------------
+
+Result<Document> SqliteReader::document(const DocumentKey& key) {
+  return read([&](Session& session) -> Result<Document> {
+    session.document.with(key.tenant, key.kind, key.name);
+    auto rows = rows_of(session.document, [&](const Query& query) {
+      return Document{
+          .key = key, .revision = query.integer(0), .body = query.string(1), .updated_at = query.instant(2)};
+    });
+    if (rows.empty()) return absent(key.kind, key.name);
+    return std::move(rows.front());
+  });
+}
+
+Result<std::vector<Document>> SqliteReader::documents(std::string_view tenant, std::string_view kind,
+                                                      std::string_view after, std::size_t limit) {
+  return read([&](Session& session) -> Result<std::vector<Document>> {
+    session.documents.with(tenant, kind, after, page_size(limit));
+    return rows_of(session.documents, [&](const Query& query) {
+      return Document{.key = {.tenant = std::string(tenant), .kind = std::string(kind), .name = query.string(0)},
+                      .revision = query.integer(1),
+                      .body = query.string(2),
+                      .updated_at = query.instant(3)};
+    });
+  });
+}
+
+Result<std::vector<AuditRow>> SqliteReader::audit(std::string_view tenant, std::int64_t before, std::size_t limit) {
+  return read([&](Session& session) -> Result<std::vector<AuditRow>> {
+    session.audit.with(tenant, before == 0 ? INT64_MAX : before, page_size(limit));
+    return rows_of(session.audit, [](const Query& query) {
+      return AuditRow{.sequence = query.integer(0),
+                      .at = query.instant(1),
+                      .tenant = query.string(2),
+                      .actor = query.string(3),
+                      .action = query.string(4),
+                      .target = query.string(5),
+                      .detail = query.string(6)};
+    });
+  });
+}
+
+}  // namespace carillon

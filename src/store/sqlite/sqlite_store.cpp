@@ -1,0 +1,183 @@
+#include "store/sqlite/sqlite_store.h"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <filesystem>
+#include <mutex>
+#include <thread>
+
+#include "base/check.h"
+#include "store/sqlite/file_lock.h"
+#include "store/sqlite/migrations.h"
+#include "store/sqlite/sqlite_reader.h"
+#include "store/sqlite/sqlite_transaction.h"
+#include "store/transactional_store.h"
+
+namespace carillon {
+
+namespace {
+
+constexpr int kPageBytes = 8192;
+// Written back after this many pages of the log: 32 MiB.
+constexpr int kCheckpointPages = 4096;
+// The log is cut to this size when it begins anew, and emptied by upkeep above it.
+constexpr std::int64_t kLogBytesKept = std::int64_t{64} << 20;
+constexpr std::chrono::seconds kUpkeepEvery{1};
+
+// The writer, and the log that it writes. Everything here is done with `writing_` held.
+class SqliteBackend final : public Backend {
+ public:
+  SqliteBackend(const SqliteOptions& options, const StoreClock& clock, std::unique_ptr<FileLock> lock,
+                std::unique_ptr<Connection> connection)
+      : options_(options),
+        lock_(std::move(lock)),
+        connection_(std::move(connection)),
+        transaction_(*connection_),
+        reader_({.path = options.path, .vfs = options.vfs, .read_only = true}, clock) {
+    sqlite3_wal_hook(connection_->handle(), on_commit, this);
+  }
+
+  ~SqliteBackend() override {
+    if (upkeep_.joinable()) {
+      {
+        const std::scoped_lock lock(writing_);
+        stopping_ = true;
+      }
+      stop_.notify_all();
+      upkeep_.join();
+    }
+  }
+
+  Result<void> prepare(const StoreClock& clock) {
+    transaction_.load();
+    transaction_.begin();
+    transaction_.cut_leases(clock.boot());
+    TRY(transaction_.commit());
+    if (options_.upkeep_thread) upkeep_ = std::thread([this] { keep_up(); });
+    return {};
+  }
+
+  Transaction& begin() override {
+    writing_.lock();
+    if (log_pages_ * kPageBytes > options_.log_bytes_max) empty_log();
+    transaction_.begin();
+    changes_at_begin_ = sqlite3_total_changes64(connection_->handle());
+    return transaction_;
+  }
+
+  Result<void> commit() override {
+    const bool wrote = sqlite3_total_changes64(connection_->handle()) != changes_at_begin_;
+    if (wrote && log_pages_ * kPageBytes > options_.log_bytes_max) {
+      transaction_.fail({.code = ErrorCode::store_full,
+                         .message = fmt::format("the log of {} has grown to {} MiB because a reader from outside keeps "
+                                                "it from being emptied",
+                                                carillon::quoted(options_.path), log_pages_ * kPageBytes >> 20)});
+    }
+    auto committed = transaction_.commit();
+    writing_.unlock();
+    return committed;
+  }
+
+  void roll_back() override {
+    transaction_.roll_back();
+    writing_.unlock();
+  }
+
+  JobId highest_id() override { return transaction_.highest_id(); }
+  StoreReader& reader() override { return reader_; }
+
+ private:
+  // Called by SQLite after each commit with the number of pages in the log.
+  static int on_commit(void* self, sqlite3* handle, const char* /*schema*/, int pages) {
+    auto& backend = *static_cast<SqliteBackend*>(self);
+    backend.log_pages_ = pages;
+    // A failure to write back loses nothing, and is tried again at the next commit.
+    if (pages >= kCheckpointPages)
+      sqlite3_wal_checkpoint_v2(handle, nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+    return SQLITE_OK;
+  }
+
+  // Needs that nobody reads from the log; if someone does, it is tried again later.
+  void empty_log() {
+    const int code =
+        sqlite3_wal_checkpoint_v2(connection_->handle(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
+    if (code == SQLITE_OK) log_pages_ = 0;
+  }
+
+  void keep_up() {
+    std::unique_lock lock(writing_);
+    while (!stop_.wait_for(lock, kUpkeepEvery, [&] { return stopping_; })) {
+      if (log_pages_ * kPageBytes > kLogBytesKept) empty_log();
+    }
+  }
+
+  const SqliteOptions options_;
+  const std::unique_ptr<FileLock> lock_;
+
+  std::mutex writing_;  // guards all below but the reader
+  const std::unique_ptr<Connection> connection_;
+  SqliteTransaction transaction_;
+  std::int64_t log_pages_ = 0;
+  std::int64_t changes_at_begin_ = 0;
+  bool stopping_ = false;
+
+  SqliteReader reader_;
+  std::condition_variable stop_;
+  std::thread upkeep_;
+};
+
+Result<void> check_folder(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  const std::string name = folder.empty() ? "." : folder.string();
+  std::error_code error;
+  if (!std::filesystem::is_directory(name, error)) {
+    return failed(ErrorCode::not_found, fmt::format("the folder {} does not exist", carillon::quoted(name)));
+  }
+  if (access(name.c_str(), W_OK) != 0) {
+    return failed(ErrorCode::unavailable, fmt::format("the folder {} is not writable", carillon::quoted(name)));
+  }
+  return {};
+}
+
+Result<void> configure(Connection& connection, SqliteOptions::Synchronous synchronous) {
+  connection.execute(fmt::format("PRAGMA page_size = {}", kPageBytes).c_str());
+  const auto mode = connection.text("PRAGMA journal_mode = WAL");
+  connection.execute(synchronous == SqliteOptions::Synchronous::full ? "PRAGMA synchronous = FULL"
+                                                                     : "PRAGMA synchronous = NORMAL");
+  connection.execute("PRAGMA cache_size = -65536");
+  connection.execute("PRAGMA temp_store = MEMORY");
+  connection.execute(fmt::format("PRAGMA journal_size_limit = {}", kLogBytesKept).c_str());
+  if (connection.failed()) return std::unexpected(*connection.failure());
+  if (mode != "wal") return failed(ErrorCode::unavailable, "the file system does not allow a write-ahead log");
+  return {};
+}
+
+Result<std::unique_ptr<Store>> open_file(const SqliteOptions& options, const StoreClock& clock) {
+  std::unique_ptr<FileLock> lock;
+  if (options.vfs.empty()) {
+    TRY(check_folder(options.path));
+    TRY_ASSIGN(lock, FileLock::take(options.path));
+  }
+  TRY_ASSIGN(std::unique_ptr<Connection> connection, Connection::open({.path = options.path, .vfs = options.vfs}));
+  TRY(configure(*connection, options.synchronous));
+  TRY(migrate(*connection, clock.wall()));
+  auto backend = std::make_unique<SqliteBackend>(options, clock, std::move(lock), std::move(connection));
+  TRY(backend->prepare(clock));
+  return std::make_unique<TransactionalStore>(std::move(backend), clock, TransactionalStore::Options{});
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> open_sqlite(const SqliteOptions& options, const StoreClock& clock) {
+  auto store = open_file(options, clock);
+  if (!store) {
+    return std::unexpected(
+        with_context(fmt::format("cannot open store {}", carillon::quoted("sqlite:" + options.path)), std::move(store).error()));
+  }
+  return store;
+}
+
+}  // namespace carillon

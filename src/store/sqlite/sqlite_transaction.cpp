@@ -1,0 +1,472 @@
+#include "store/sqlite/sqlite_transaction.h"
+
+#include "base/check.h"
+#include "store/sqlite/sqlite_rows.h"
+
+namespace carillon {
+
+namespace {
+
+// A longer payload stands in a table of its own: a job's row is written again with each change.
+constexpr std::size_t kInlinePayloadBytesMax = 1024;
+
+}  // namespace
+
+struct SqliteTransaction::Queries {
+  explicit Queries(Connection& c) : connection(c) {}
+  Connection& connection;
+
+  Query insert_job{connection, "insert_job"};
+  Query job{connection, "job"};
+  Query update_job{connection, "update_job"};
+  Query delete_job{connection, "delete_job"};
+  Query jobs_above{connection, "jobs_above"};
+  Query ready_above{connection, "ready_above"};
+  Query payload{connection, "payload"};
+  Query insert_payload{connection, "insert_payload"};
+  Query delete_payload{connection, "delete_payload"};
+  Query insert_later{connection, "insert_later"};
+  Query delete_later{connection, "delete_later"};
+  Query far_off{connection, "far_off"};
+  Query insert_deadline{connection, "insert_deadline"};
+  Query delete_deadline{connection, "delete_deadline"};
+  Query deadlines{connection, "deadlines"};
+  Query archive_job{connection, "archive_job"};
+  Query archived{connection, "archived"};
+  Query archived_above{connection, "archived_above"};
+  Query delete_archived{connection, "delete_archived"};
+  Query insert_attempt{connection, "insert_attempt"};
+  Query delete_attempts{connection, "delete_attempts"};
+  Query lease{connection, "lease"};
+  Query put_lease{connection, "put_lease"};
+  Query delete_lease{connection, "delete_lease"};
+  Query leases{connection, "leases"};
+  Query leases_out{connection, "leases_out"};
+  Query cut_leases{connection, "cut_leases"};
+  Query key{connection, "key"};
+  Query put_key{connection, "put_key"};
+  Query delete_key{connection, "delete_key"};
+  Query effect{connection, "effect"};
+  Query put_effect{connection, "put_effect"};
+  Query delete_effect{connection, "delete_effect"};
+  Query old_effects{connection, "old_effects"};
+  Query insert_dependency{connection, "insert_dependency"};
+  Query delete_dependency{connection, "delete_dependency"};
+  Query children{connection, "children"};
+  Query parents{connection, "parents"};
+  Query delete_parents{connection, "delete_parents"};
+  Query any_dependency{connection, "any_dependency"};
+  Query add_count{connection, "add_count"};
+  Query highest_id{connection, "highest_id"};
+  Query schedule_by_name{connection, "schedule_by_name"};
+  Query schedule_by_id{connection, "schedule_by_id"};
+  Query insert_schedule{connection, "insert_schedule"};
+  Query update_schedule{connection, "update_schedule"};
+  Query schedule_heads{connection, "schedule_heads"};
+  Query subject{connection, "subject"};
+  Query put_subject{connection, "put_subject"};
+  Query subjects_due{connection, "subjects_due"};
+  Query outcome{connection, "outcome"};
+  Query put_outcome{connection, "put_outcome"};
+  Query delete_outcome{connection, "delete_outcome"};
+  Query add_outcome_count{connection, "add_outcome_count"};
+  Query document{connection, "document"};
+  Query put_document{connection, "put_document"};
+  Query delete_document{connection, "delete_document"};
+  Query append_audit{connection, "append_audit"};
+};
+
+void SqliteTransaction::QueriesDeleter::operator()(Queries* queries) const { delete queries; }
+
+namespace {
+
+// The one row of a query by key, if there is one.
+template <typename Read>
+auto one(Query& query, Read read) -> std::optional<std::invoke_result_t<Read, const Query&>> {
+  if (!query.next()) return std::nullopt;
+  auto row = read(query);
+  query.reset();
+  return row;
+}
+
+template <typename Read>
+auto all(Query& query, Read read) {
+  std::vector<std::invoke_result_t<Read, const Query&>> rows;
+  while (query.next()) rows.push_back(read(query));
+  return rows;
+}
+
+JobId read_id(const Query& query) { return {query.integer(0)}; }
+
+}  // namespace
+
+SqliteTransaction::SqliteTransaction(Connection& connection)
+    : connection_(connection), names_(connection), queries_(new Queries(connection)) {}
+
+void SqliteTransaction::load() {
+  names_.load();
+  queries_->any_dependency.with();
+  has_dependencies_ = one(queries_->any_dependency, read_id).value_or(JobId{}).value != 0;
+}
+
+void SqliteTransaction::cut_leases(BootTime now) { queries_->cut_leases.run(now); }
+
+JobId SqliteTransaction::highest_id() {
+  queries_->highest_id.with();
+  return one(queries_->highest_id, read_id).value_or(JobId{});
+}
+
+// ---- The transaction --------------------------------------------------------------------------------------------
+
+void SqliteTransaction::begin() {
+  connection_.clear_failure();
+  names_at_begin_ = names_.mark();
+  sums_ = {};
+  connection_.execute("BEGIN IMMEDIATE");
+}
+
+Result<void> SqliteTransaction::commit() {
+  write_sums();
+  connection_.execute("COMMIT");
+  if (!connection_.failed()) return {};
+  Error error = *connection_.failure();
+  roll_back();
+  return std::unexpected(std::move(error));
+}
+
+void SqliteTransaction::roll_back() {
+  connection_.clear_failure();
+  // A failed write may have ended the transaction already.
+  if (connection_.in_transaction()) connection_.execute("ROLLBACK");
+  connection_.clear_failure();
+  names_.forget_since(names_at_begin_);
+  sums_ = {};
+  has_dependencies_ = true;  // not known any more: ask
+}
+
+void SqliteTransaction::savepoint() {
+  names_at_savepoint_ = names_.mark();
+  sums_at_savepoint_ = sums_;
+  connection_.execute("SAVEPOINT step");
+}
+
+void SqliteTransaction::roll_back_to_savepoint() {
+  names_.forget_since(names_at_savepoint_);
+  sums_ = sums_at_savepoint_;
+  connection_.execute("ROLLBACK TO step");
+}
+
+void SqliteTransaction::release_savepoint() { connection_.execute("RELEASE step"); }
+
+void SqliteTransaction::write_sums() {
+  for (const auto& [key, change] : sums_.jobs) {
+    if (change != 0) queries_->add_count.run(key.first, key.second, change);
+  }
+  for (const auto& [key, change] : sums_.outcomes) {
+    const auto& [schedule, minute, outcome] = key;
+    const auto midnight = std::chrono::floor<std::chrono::days>(minute);
+    const auto into_day = std::chrono::duration_cast<std::chrono::minutes>(minute - midnight);
+    if (change != 0) {
+      queries_->add_outcome_count.run(schedule, midnight.time_since_epoch().count(), into_day.count(), outcome, change);
+    }
+  }
+}
+
+// ---- Live jobs --------------------------------------------------------------------------------------------------
+
+std::optional<JobRow> SqliteTransaction::job(JobId id) {
+  queries_->job.with(id);
+  return one(queries_->job, read_job_row);
+}
+
+std::string SqliteTransaction::payload(JobId id) {
+  queries_->payload.with(id);
+  return one(queries_->payload, [](const Query& query) { return query.string(0); }).value_or(std::string());
+}
+
+void SqliteTransaction::insert_job(const JobRow& row, std::string_view payload) {
+  const bool is_long = payload.size() > kInlinePayloadBytesMax;
+  const std::string_view in_row = is_long ? std::string_view() : payload;
+  queries_->insert_job.run(row.id, row.state, row.lane, row.type, row.priority, row.run_at, row.attempts, row.token,
+                           row.deadline, row.later, OrNull{row.schedule}, OrNull{row.subject}, row.slot,
+                           OrNull{row.options}, OrNull{row.detail}, OrNull{in_row});
+  if (is_long) queries_->insert_payload.run(row.id, payload);
+  if (row.later) queries_->insert_later.run(row.run_at, row.id);
+  if (row.deadline) queries_->insert_deadline.run(*row.deadline, row.id);
+}
+
+void SqliteTransaction::update_job(const JobRow& before, const JobRow& after) {
+  queries_->update_job.run(after.id, after.state, after.lane, after.type, after.priority, after.run_at, after.attempts,
+                           after.token, after.deadline, after.later, OrNull{after.schedule}, OrNull{after.subject},
+                           after.slot, OrNull{after.options}, OrNull{after.detail});
+  if (before.later && (!after.later || before.run_at != after.run_at)) {
+    queries_->delete_later.run(before.run_at, before.id);
+  }
+  if (after.later && (!before.later || before.run_at != after.run_at)) {
+    queries_->insert_later.run(after.run_at, after.id);
+  }
+  CHECK(before.deadline == after.deadline);
+}
+
+std::vector<JobRow> SqliteTransaction::jobs_above(JobId after, std::size_t limit) {
+  queries_->jobs_above.with(after, limit);
+  return all(queries_->jobs_above, read_job_row);
+}
+
+LivePage SqliteTransaction::ready_above(JobId after, Instant until, std::size_t limit) {
+  LivePage page{.next_after = after};
+  std::size_t rows = 0;
+  Query& query = queries_->ready_above;
+  for (query.with(after, limit); query.next(); ++rows) {
+    page.next_after = {query.integer(0)};
+    const Instant run_at = query.instant(5);
+    if (static_cast<JobState>(query.integer(1)) != JobState::queued || run_at > until) continue;
+    if (lease(page.next_after)) continue;
+    page.jobs.push_back({.id = page.next_after,
+                         .lane = {query.integer(2)},
+                         .type = {query.integer(3)},
+                         .run_at = run_at,
+                         .priority = static_cast<std::uint8_t>(query.integer(4)),
+                         .has_options = query.integer(6) != 0});
+  }
+  page.end = rows < limit;
+  return page;
+}
+
+std::vector<ReadyJob> SqliteTransaction::far_off(Instant from, Instant until, std::size_t limit) {
+  queries_->far_off.with(from, until, limit);
+  return all(queries_->far_off, [](const Query& query) {
+    return ReadyJob{.id = {query.integer(0)},
+                    .lane = {query.integer(1)},
+                    .type = {query.integer(2)},
+                    .run_at = query.instant(4),
+                    .priority = static_cast<std::uint8_t>(query.integer(3)),
+                    .has_options = query.integer(5) != 0};
+  });
+}
+
+std::vector<JobId> SqliteTransaction::deadlines(Instant until, std::size_t limit) {
+  queries_->deadlines.with(until, limit);
+  return all(queries_->deadlines, read_id);
+}
+
+// ---- The archive ------------------------------------------------------------------------------------------------
+
+void SqliteTransaction::archive(const JobRow& before, const ArchiveRow& row) {
+  const JobRow& job = row.job;
+  queries_->archive_job.run(job.id, job.state, job.attempts, job.token, row.finished_at, row.started_at, row.result,
+                            OrNull{row.worker}, OrNull{job.detail});
+  queries_->delete_job.run(job.id);
+  if (before.later) queries_->delete_later.run(before.run_at, before.id);
+  if (before.deadline) queries_->delete_deadline.run(*before.deadline, before.id);
+}
+
+std::optional<ArchiveRow> SqliteTransaction::archived(JobId id) {
+  queries_->archived.with(id);
+  return one(queries_->archived, read_archive_row);
+}
+
+std::vector<ArchiveRow> SqliteTransaction::archived_above(JobId after, std::size_t limit) {
+  queries_->archived_above.with(after, limit);
+  return all(queries_->archived_above, read_archive_row);
+}
+
+void SqliteTransaction::erase_archived(const ArchiveRow& row) {
+  queries_->delete_archived.run(row.job.id);
+  queries_->delete_payload.run(row.job.id);
+  queries_->delete_attempts.run(row.job.id);
+}
+
+void SqliteTransaction::insert_attempt(const AttemptRow& row) {
+  queries_->insert_attempt.run(row.job, row.token, row.number, row.result, row.worker, row.started_at, row.finished_at,
+                               OrNull{row.error_class}, OrNull{row.error});
+}
+
+// ---- Leases -----------------------------------------------------------------------------------------------------
+
+std::optional<LeaseRow> SqliteTransaction::lease(JobId job) {
+  queries_->lease.with(job);
+  return one(queries_->lease, read_lease_row);
+}
+
+void SqliteTransaction::put_lease(const LeaseRow& row) {
+  queries_->put_lease.run(row.job, row.token, row.attempt, row.worker, row.in_process, row.claimed_at, row.length,
+                          row.until, row.timeout_at);
+}
+
+void SqliteTransaction::erase_lease(JobId job) { queries_->delete_lease.run(job); }
+
+std::vector<LeaseRow> SqliteTransaction::leases() {
+  queries_->leases.with();
+  return all(queries_->leases, read_lease_row);
+}
+
+std::vector<LeaseRow> SqliteTransaction::leases_out(BootTime now, std::size_t limit) {
+  queries_->leases_out.with(now, limit);
+  return all(queries_->leases_out, read_lease_row);
+}
+
+// ---- Keys, effects, dependencies --------------------------------------------------------------------------------
+
+std::optional<KeyRow> SqliteTransaction::key(std::string_view tenant, TypeId type, std::string_view key) {
+  queries_->key.with(tenant, type, key);
+  return one(queries_->key, [&](const Query& query) {
+    return KeyRow{.tenant = std::string(tenant),
+                  .type = type,
+                  .key = std::string(key),
+                  .job = {query.integer(0)},
+                  .payload_hash = query.integer(1),
+                  .held_until = query.optional_instant(2)};
+  });
+}
+
+void SqliteTransaction::put_key(const KeyRow& row) {
+  queries_->put_key.run(row.tenant, row.type, row.key, row.job, row.payload_hash, row.held_until);
+}
+
+void SqliteTransaction::erase_key(const KeyRow& row) { queries_->delete_key.run(row.tenant, row.type, row.key); }
+
+std::optional<EffectRow> SqliteTransaction::effect(std::string_view tenant, std::string_view key) {
+  queries_->effect.with(tenant, key);
+  return one(queries_->effect, [&](const Query& query) {
+    return EffectRow{.tenant = std::string(tenant),
+                     .key = std::string(key),
+                     .job = {query.integer(0)},
+                     .token = query.integer(1),
+                     .state = query.integer(2) != 0 ? EffectState::done : EffectState::claimed,
+                     .result = query.string(3),
+                     .at = query.instant(4)};
+  });
+}
+
+void SqliteTransaction::put_effect(const EffectRow& row) {
+  queries_->put_effect.run(row.tenant, row.key, row.job, row.token, row.state == EffectState::done, OrNull{row.result},
+                           row.at);
+}
+
+void SqliteTransaction::erase_effect(std::string_view tenant, std::string_view key) {
+  queries_->delete_effect.run(tenant, key);
+}
+
+std::size_t SqliteTransaction::erase_effects_before(Instant at, std::size_t limit) {
+  queries_->old_effects.with(at, limit);
+  const auto old =
+      all(queries_->old_effects, [](const Query& query) { return std::pair(query.string(0), query.string(1)); });
+  for (const auto& [tenant, key] : old) erase_effect(tenant, key);
+  return old.size();
+}
+
+void SqliteTransaction::insert_dependency(JobId parent, JobId child) {
+  has_dependencies_ = true;
+  queries_->insert_dependency.run(parent, child);
+}
+
+void SqliteTransaction::erase_dependency(JobId parent, JobId child) { queries_->delete_dependency.run(parent, child); }
+
+std::vector<JobId> SqliteTransaction::children(JobId parent) {
+  if (!has_dependencies_) return {};
+  queries_->children.with(parent);
+  return all(queries_->children, read_id);
+}
+
+bool SqliteTransaction::has_parents(JobId child) {
+  if (!has_dependencies_) return false;
+  queries_->parents.with(child);
+  return one(queries_->parents, read_id).has_value();
+}
+
+void SqliteTransaction::erase_parents(JobId child) { queries_->delete_parents.run(child); }
+
+void SqliteTransaction::add_count(LaneId lane, JobState state, std::int64_t change) {
+  sums_.jobs[{lane, state}] += change;
+}
+
+// ---- Schedules --------------------------------------------------------------------------------------------------
+
+std::optional<ScheduleRow> SqliteTransaction::schedule(std::string_view tenant, std::string_view name) {
+  queries_->schedule_by_name.with(tenant, name);
+  return one(queries_->schedule_by_name, read_schedule_row);
+}
+
+std::optional<ScheduleRow> SqliteTransaction::schedule(ScheduleId id) {
+  queries_->schedule_by_id.with(id);
+  return one(queries_->schedule_by_id, read_schedule_row);
+}
+
+ScheduleId SqliteTransaction::insert_schedule(const ScheduleRow& row) {
+  queries_->insert_schedule.run(row.tenant, row.name, row.revision, row.definition, row.enabled, row.paused_until,
+                                row.deleted_at, row.created_at, row.updated_at);
+  return {connection_.last_insert_id()};
+}
+
+void SqliteTransaction::update_schedule(const ScheduleRow& row) {
+  queries_->update_schedule.run(row.id, row.revision, row.definition, row.enabled, row.paused_until, row.deleted_at,
+                                row.created_at, row.updated_at);
+}
+
+std::vector<ScheduleHead> SqliteTransaction::schedule_heads(ScheduleId after, std::size_t limit) {
+  queries_->schedule_heads.with(after, limit);
+  return all(queries_->schedule_heads, [](const Query& query) {
+    return ScheduleHead{.schedule = {query.integer(0)},
+                        .enabled = query.integer(1) != 0,
+                        .paused_until = query.optional_instant(2),
+                        .next_at = query.optional_instant(3)};
+  });
+}
+
+std::optional<SubjectRow> SqliteTransaction::subject(ScheduleId schedule, std::string_view subject) {
+  queries_->subject.with(schedule, subject);
+  return one(queries_->subject, read_subject_row);
+}
+
+void SqliteTransaction::put_subject(const SubjectRow& row) {
+  queries_->put_subject.run(row.schedule, row.subject, row.version, row.next_at, row.position, OrNull{row.open_job},
+                            row.cursor, OrNull{row.overrides}, OrNull{row.state}, row.deleted);
+}
+
+std::vector<SubjectRow> SqliteTransaction::subjects_due(ScheduleId schedule, Instant until, std::size_t limit) {
+  queries_->subjects_due.with(schedule, until, limit);
+  return all(queries_->subjects_due, read_subject_row);
+}
+
+std::optional<OutcomeRow> SqliteTransaction::outcome(ScheduleId schedule, std::string_view subject, Instant slot) {
+  queries_->outcome.with(schedule, subject, slot);
+  return one(queries_->outcome, read_outcome_row);
+}
+
+void SqliteTransaction::put_outcome(const OutcomeRow& row) {
+  queries_->put_outcome.run(row.schedule, row.subject, row.slot, row.until, row.range, OrNull{row.job}, row.outcome,
+                            row.parked, OrNull{row.reason}, row.at);
+}
+
+void SqliteTransaction::erase_outcome(ScheduleId schedule, std::string_view subject, Instant slot) {
+  queries_->delete_outcome.run(schedule, subject, slot);
+}
+
+void SqliteTransaction::add_outcome_count(ScheduleId schedule, Instant slot, JobState outcome, std::int64_t change) {
+  sums_.outcomes[{schedule, std::chrono::floor<std::chrono::minutes>(slot), outcome}] += change;
+}
+
+// ---- Documents, audit -------------------------------------------------------------------------------------------
+
+std::optional<Document> SqliteTransaction::document(const DocumentKey& key) {
+  queries_->document.with(key.tenant, key.kind, key.name);
+  return one(queries_->document, [&](const Query& query) {
+    return Document{.key = key, .revision = query.integer(0), .body = query.string(1), .updated_at = query.instant(2)};
+  });
+}
+
+void SqliteTransaction::put_document(const Document& document) {
+  queries_->put_document.run(document.key.tenant, document.key.kind, document.key.name, document.revision,
+                             document.body, document.updated_at);
+}
+
+void SqliteTransaction::erase_document(const DocumentKey& key) {
+  queries_->delete_document.run(key.tenant, key.kind, key.name);
+}
+
+void SqliteTransaction::append_audit(const AuditRow& row) {
+  queries_->append_audit.run(row.at, row.tenant, row.actor, row.action, row.target, OrNull{row.detail});
+}
+
+}  // namespace carillon

@@ -1,0 +1,118 @@
+// The rows of a SQLite file, as use cases see them: one prepared statement a question, on the one connection that
+// writes.
+#pragma once
+
+#include <map>
+
+#include "store/sqlite/connection.h"
+#include "store/sqlite/interned_names.h"
+#include "store/transaction.h"
+
+namespace carillon {
+
+class SqliteTransaction final : public Transaction {
+ public:
+  explicit SqliteTransaction(Connection& connection);
+
+  // What is kept in memory, read anew.
+  void load();
+  // Leases of earlier runs, by the boot clock of this one. (invariant 11)
+  void cut_leases(BootTime now);
+  JobId highest_id();
+
+  void begin();
+  Result<void> commit();
+  void roll_back();
+
+  bool failed() const override { return connection_.failed(); }
+  void fail(Error error) override { connection_.fail(std::move(error)); }
+  void savepoint() override;
+  void roll_back_to_savepoint() override;
+  void release_savepoint() override;
+
+  LaneId lane(std::string_view tenant, std::string_view queue) override { return names_.lane(tenant, queue); }
+  const Lane& lane_names(LaneId lane) override { return names_.lane_names(lane); }
+  TypeId type(std::string_view name) override { return names_.type(name); }
+  const std::string& type_name(TypeId type) override { return names_.type_name(type); }
+
+  std::optional<JobRow> job(JobId id) override;
+  std::string payload(JobId id) override;
+  void insert_job(const JobRow& row, std::string_view payload) override;
+  void update_job(const JobRow& before, const JobRow& after) override;
+  std::vector<JobRow> jobs_above(JobId after, std::size_t limit) override;
+  LivePage ready_above(JobId after, Instant until, std::size_t limit) override;
+  std::vector<ReadyJob> far_off(Instant from, Instant until, std::size_t limit) override;
+  std::vector<JobId> deadlines(Instant until, std::size_t limit) override;
+
+  void archive(const JobRow& before, const ArchiveRow& row) override;
+  std::optional<ArchiveRow> archived(JobId id) override;
+  std::vector<ArchiveRow> archived_above(JobId after, std::size_t limit) override;
+  void erase_archived(const ArchiveRow& row) override;
+  void insert_attempt(const AttemptRow& row) override;
+
+  std::optional<LeaseRow> lease(JobId job) override;
+  void put_lease(const LeaseRow& row) override;
+  void erase_lease(JobId job) override;
+  std::vector<LeaseRow> leases() override;
+  std::vector<LeaseRow> leases_out(BootTime now, std::size_t limit) override;
+
+  std::optional<KeyRow> key(std::string_view tenant, TypeId type, std::string_view key) override;
+  void put_key(const KeyRow& row) override;
+  void erase_key(const KeyRow& row) override;
+  std::optional<EffectRow> effect(std::string_view tenant, std::string_view key) override;
+  void put_effect(const EffectRow& row) override;
+  void erase_effect(std::string_view tenant, std::string_view key) override;
+  std::size_t erase_effects_before(Instant at, std::size_t limit) override;
+
+  void insert_dependency(JobId parent, JobId child) override;
+  void erase_dependency(JobId parent, JobId child) override;
+  std::vector<JobId> children(JobId parent) override;
+  bool has_parents(JobId child) override;
+  void erase_parents(JobId child) override;
+
+  void add_count(LaneId lane, JobState state, std::int64_t change) override;
+
+  std::optional<ScheduleRow> schedule(std::string_view tenant, std::string_view name) override;
+  std::optional<ScheduleRow> schedule(ScheduleId id) override;
+  ScheduleId insert_schedule(const ScheduleRow& row) override;
+  void update_schedule(const ScheduleRow& row) override;
+  std::vector<ScheduleHead> schedule_heads(ScheduleId after, std::size_t limit) override;
+  std::optional<SubjectRow> subject(ScheduleId schedule, std::string_view subject) override;
+  void put_subject(const SubjectRow& row) override;
+  std::vector<SubjectRow> subjects_due(ScheduleId schedule, Instant until, std::size_t limit) override;
+
+  std::optional<OutcomeRow> outcome(ScheduleId schedule, std::string_view subject, Instant slot) override;
+  void put_outcome(const OutcomeRow& row) override;
+  void erase_outcome(ScheduleId schedule, std::string_view subject, Instant slot) override;
+  void add_outcome_count(ScheduleId schedule, Instant slot, JobState outcome, std::int64_t change) override;
+
+  std::optional<Document> document(const DocumentKey& key) override;
+  void put_document(const Document& document) override;
+  void erase_document(const DocumentKey& key) override;
+  void append_audit(const AuditRow& row) override;
+
+ private:
+  // Counts are added up and written once, at the commit.
+  struct Sums {
+    std::map<std::pair<LaneId, JobState>, std::int64_t> jobs;
+    std::map<std::tuple<ScheduleId, Instant, JobState>, std::int64_t> outcomes;
+  };
+  void write_sums();
+
+  Connection& connection_;
+  InternedNames names_;
+  InternedNames::Mark names_at_begin_;
+  InternedNames::Mark names_at_savepoint_;
+  Sums sums_;
+  Sums sums_at_savepoint_;
+  // No question is asked of a table that is empty, as this one mostly is.
+  bool has_dependencies_ = false;
+
+  struct Queries;
+  struct QueriesDeleter {
+    void operator()(Queries* queries) const;
+  };
+  std::unique_ptr<Queries, QueriesDeleter> queries_;
+};
+
+}  // namespace carillon

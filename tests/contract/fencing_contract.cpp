@@ -1,0 +1,224 @@
+// Only the holder of the current token has a word, and saying it twice is saying it once.
+#include <array>
+
+#include "contract/store_contract.h"
+
+namespace carillon::test {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+
+TEST_P(StoreContract, TokensRiseOverEveryWayBackIntoTheQueue) {  // invariant 9
+  const JobId id = enqueue(doubling_job(3));
+  std::int64_t last = 0;
+  const auto claim_higher = [&] {
+    const LeasedJob leased = claim_one(id, {.lease = 10s});
+    EXPECT_GT(leased.token, last);
+    last = leased.token;
+    return leased;
+  };
+  settle(released(claim_higher()));
+  settle(deferred(claim_higher(), now()));
+  settle(rate_limited(claim_higher(), now()));
+  settle(failed(claim_higher()));
+  clock().advance(1h);
+  claim_higher();
+  clock().advance(10s);
+  reap();
+  settle(failed_for_good(claim_higher()));
+  act(JobAction::retry, id);
+  const LeasedJob again = claim_higher();
+  EXPECT_EQ(again.attempt, 1U);
+  settle(completed(again));
+
+  EXPECT_EQ(view(id).row.token, last);
+}
+
+TEST_P(StoreContract, AJobIsNeverUnderTwoLeases) {  // invariant 9
+  const JobId id = enqueue(job());
+  claim_one(id, {.worker = "ada"});
+
+  EXPECT_FALSE(try_claim(id, {.worker = "bob"}));
+  EXPECT_FALSE(try_claim(id, {.worker = "ada"}));
+  EXPECT_THAT(value_of(jobs().leases()), SizeIs(1));
+}
+
+// Every word of a holder whose lease was lost to another, and what it leaves untouched.
+TEST_P(StoreContract, AStaleWordIsRefusedAndChangesNothing) {  // invariant 10
+  const JobId id = enqueue(job());
+  const LeasedJob stale = claim_one(id, {.worker = "ada", .lease = 30s});
+  clock().advance(31s);
+  reap();
+  const LeasedJob current = claim_one(id, {.worker = "bob", .lease = 30s});
+  const JobView before = view(id);
+
+  Settlement with_follow_up = completed(stale);
+  with_follow_up.then = {job("second")};
+  for (const Settlement& said : {completed(stale), skipped(stale), failed(stale), failed_for_good(stale),
+                                 released(stale), rate_limited(stale), cancelled(stale), deferred(stale, now() + 1h),
+                                 with_follow_up}) {
+    EXPECT_EQ(refusal_of(said).code, ErrorCode::stale_token);
+  }
+  EXPECT_EQ(error_of(try_extend({.job = id, .token = stale.token, .progress = "1"})).code, ErrorCode::stale_token);
+  EXPECT_EQ(error_of(jobs().claim_effect(kTenant, "effect", id, stale.token)).code, ErrorCode::stale_token);
+
+  const JobView after = view(id);
+  EXPECT_EQ(after.state, JobState::processing);
+  EXPECT_EQ(after.row, before.row);
+  EXPECT_EQ(after.lease, before.lease);
+  EXPECT_EQ(after.attempts, before.attempts);
+  EXPECT_THAT(all_ids(), SizeIs(1));
+  expect_counts_agree();
+  EXPECT_EQ(settle(completed(current)).state, JobState::done);
+}
+
+TEST_P(StoreContract, AnExpiredLeaseThatWasFoundCannotCompleteItsJob) {  // invariant 10
+  const LeasedJob lost = claim_one(enqueue(doubling_job()), {.lease = 30s});
+  clock().advance(30s);
+  ASSERT_THAT(reap(), SizeIs(1));
+
+  EXPECT_EQ(refusal_of(completed(lost)).code, ErrorCode::stale_token);
+  EXPECT_EQ(refusal_of(failed(lost)).code, ErrorCode::stale_token);
+  EXPECT_EQ(state(lost.id), JobState::queued);
+}
+
+TEST_P(StoreContract, ATokenStaysCurrentUntilTheStoreEndsTheAttempt) {  // invariants 8, 10: no duplicate without need
+  const LeasedJob late = claim_one(enqueue(job()), {.lease = 30s});
+  clock().advance(31s);
+
+  EXPECT_EQ(settle(completed(late)).state, JobState::done);
+  EXPECT_THAT(reap(), IsEmpty());
+}
+
+TEST_P(StoreContract, ATokenThatWasNeverGivenOutIsStale) {  // invariant 10
+  const LeasedJob leased = claim_one(enqueue(job()));
+  LeasedJob forged = leased;
+  ++forged.token;
+  EXPECT_EQ(refusal_of(completed(forged)).code, ErrorCode::stale_token);
+  forged.token = 0;
+  EXPECT_EQ(refusal_of(completed(forged)).code, ErrorCode::stale_token);
+  LeasedJob unclaimed;
+  unclaimed.id = enqueue(job());
+  EXPECT_EQ(refusal_of(completed(unclaimed)).code, ErrorCode::stale_token);
+
+  EXPECT_EQ(state(leased.id), JobState::processing);
+  EXPECT_EQ(state(unclaimed.id), JobState::queued);
+}
+
+TEST_P(StoreContract, AnAbsentJobCannotBeSettled) {  // invariant 10
+  LeasedJob absent;
+  absent.id = jobs().new_job_id();
+  absent.token = 1;
+
+  EXPECT_EQ(refusal_of(completed(absent)).code, ErrorCode::not_found);
+}
+
+// Each word that settles an attempt, said again after its answer was lost.
+TEST_P(StoreContract, ARepeatedWordIsAnsweredAsTheFirstTime) {  // invariant 10
+  const std::vector<std::function<Settlement(const LeasedJob&)>> words{
+      [](const LeasedJob& leased) { return completed(leased); },
+      [](const LeasedJob& leased) { return skipped(leased); },
+      [](const LeasedJob& leased) { return failed(leased); },
+      [](const LeasedJob& leased) { return failed_for_good(leased); },
+      [](const LeasedJob& leased) { return released(leased); },
+      [](const LeasedJob& leased) { return released(leased, false); },
+      [](const LeasedJob& leased) { return rate_limited(leased); },
+      [](const LeasedJob& leased) { return cancelled(leased); },
+      [&](const LeasedJob& leased) { return deferred(leased, now() + 1h); },
+      [](const LeasedJob& leased) {
+        Settlement held = failed(leased);
+        held.hold = true;
+        return held;
+      },
+  };
+  for (const bool asked_to_stop : {false, true}) {
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      SCOPED_TRACE(std::to_string(i) + (asked_to_stop ? ", asked to stop" : ""));
+      const LeasedJob leased = claim_one(enqueue(doubling_job()));
+      if (asked_to_stop) act(JobAction::cancel, leased.id);
+      const Settlement said = words[i](leased);
+      const Settled first = settle(said);
+      const JobView before = view(leased.id);
+      clock().advance(1s);
+      const auto second = try_settle(said);
+
+      ASSERT_TRUE(second) << second.error().message;
+      EXPECT_EQ(second->id, first.id);
+      EXPECT_EQ(second->state, first.state);
+      EXPECT_EQ(second->run_at, first.run_at);
+      const JobView after = view(leased.id);
+      EXPECT_EQ(after.row, before.row);
+      EXPECT_EQ(after.attempts, before.attempts);
+    }
+  }
+  expect_counts_agree();
+}
+
+TEST_P(StoreContract, ARepeatedCompletionMakesItsFollowUpsOnce) {  // invariants 10, 30
+  Settlement said = completed(claim_one(enqueue(job())));
+  said.then = {job("second")};
+  settle(said);
+  settle(said);
+
+  EXPECT_THAT(all_ids(), SizeIs(2));
+}
+
+TEST_P(StoreContract, AnotherWordThanTheFirstIsRefused) {  // invariant 10
+  const LeasedJob done = claim_one(enqueue(job()));
+  settle(completed(done));
+  EXPECT_EQ(refusal_of(failed(done)).code, ErrorCode::stale_token);
+  EXPECT_EQ(refusal_of(released(done)).code, ErrorCode::stale_token);
+  EXPECT_EQ(state(done.id), JobState::done);
+
+  const LeasedJob broken = claim_one(enqueue(doubling_job()));
+  settle(failed(broken));
+  EXPECT_EQ(refusal_of(completed(broken)).code, ErrorCode::stale_token);
+  EXPECT_EQ(state(broken.id), JobState::queued);
+}
+
+TEST_P(StoreContract, TheSameSettlementTwiceInOneBatchIsOne) {  // invariant 10
+  const LeasedJob leased = claim_one(enqueue(job()));
+  const auto answers = jobs().settle(std::array{completed(leased), completed(leased), failed(leased)});
+
+  EXPECT_EQ(value_of(answers[0]).state, JobState::done);
+  EXPECT_EQ(value_of(answers[1]).state, JobState::done);
+  EXPECT_EQ(error_of(answers[2]).code, ErrorCode::stale_token);
+  EXPECT_EQ(count_of(JobState::done), 1);
+}
+
+TEST_P(StoreContract, AHeartbeatCannotReachPastTheTimeout) {  // invariant 13
+  NewJob slow = job();
+  slow.options.timeout = 100s;
+  const LeasedJob leased = claim_one(enqueue(slow), {.lease = 60s});
+  const Instant end = now() + 100s;
+  clock().advance(30s);
+  EXPECT_EQ(extend({.job = leased.id, .token = leased.token}).lease_until, now() + 60s);
+  clock().advance(30s);
+  EXPECT_EQ(extend({.job = leased.id, .token = leased.token}).lease_until, end);
+  clock().advance(40s);
+
+  EXPECT_EQ(error_of(try_extend({.job = leased.id, .token = leased.token})).code, ErrorCode::stale_token);
+  const auto reaped = reap();
+  ASSERT_THAT(reaped, SizeIs(1));
+  EXPECT_EQ(reaped[0].result, AttemptResult::timeout);
+}
+
+TEST_P(StoreContract, TheTimeoutBeginsWhenTheHandlerIsEntered) {  // invariant 13
+  NewJob slow = job();
+  slow.options.timeout = 100s;
+  const LeasedJob leased = claim_one(enqueue(slow), {.lease = 60s});
+  for (int i = 0; i < 10; ++i) {
+    clock().advance(50s);
+    ASSERT_TRUE(try_extend({.job = leased.id, .token = leased.token, .started = false}));
+  }
+  EXPECT_THAT(reap(), IsEmpty());
+  clock().advance(50s);
+  EXPECT_EQ(extend({.job = leased.id, .token = leased.token}).lease_until, now() + 50s);
+  clock().advance(50s);
+
+  EXPECT_EQ(reap().at(0).result, AttemptResult::timeout);
+}
+
+}  // namespace
+}  // namespace carillon::test
