@@ -197,6 +197,14 @@ class Parser {
     return {};
   }
 
+  // How many characters from here on stand for themselves.
+  std::size_t plain_run() const {
+    const std::string_view rest = text_.substr(position_);
+    const auto* const end = std::ranges::find_if(
+        rest, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\' || (c & 0x80) != 0; });
+    return static_cast<std::size_t>(end - rest.begin());
+  }
+
   Result<std::string> string() {
     std::string out;
     ++position_;  // the opening quote
@@ -210,7 +218,7 @@ class Parser {
         TRY(escape(out));
         continue;
       }
-      const std::size_t length = utf8_length(text_.substr(position_));
+      const std::size_t length = std::max(plain_run(), utf8_length(text_.substr(position_)));
       if (length == 0) return fail("not valid UTF-8");
       out += text_.substr(position_, length);
       position_ += length;

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/json.h"
+#include "base/json_check.h"
 
 namespace carillon {
 
@@ -109,7 +110,7 @@ Result<void> check_new_job(const NewJob& job) {
   TRY(check_instant("run_at", job.run_at));
   TRY(check_instant("deadline", job.deadline));
   TRY(check_size("payload", job.payload.size(), kPayloadBytesMax));
-  if (auto payload = parse_json(job.payload); !payload) {
+  if (auto payload = check_json(job.payload); !payload) {
     return std::unexpected(with_context("payload", std::move(payload).error()));
   }
   TRY(check_options(job.options));

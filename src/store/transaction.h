@@ -42,7 +42,13 @@ class Transaction {
 
   // ---- Live jobs ----
   virtual std::optional<JobRow> job(JobId id) = 0;
-  virtual std::string payload(JobId id) = 0;  // of a live or an archived job
+  virtual std::string payload(JobId id) = 0;
+  // Both at once: what a claim needs.
+  struct JobWithPayload {
+    JobRow row;
+    std::string payload;
+  };
+  virtual std::optional<JobWithPayload> job_with_payload(JobId id) = 0;
   virtual void insert_job(const JobRow& row, std::string_view payload) = 0;
   // Every column but the id and the payload. `before` is what `job` returned.
   virtual void update_job(const JobRow& before, const JobRow& after) = 0;
@@ -58,6 +64,15 @@ class Transaction {
   // ---- The archive ----
   // Moves a live job there, with its payload.
   virtual void archive(const JobRow& before, const ArchiveRow& row) = 0;
+  // The plain success of a plain job in one step, lease and all: one without a deadline, occurrence, options, detail or
+  // dependents, under a lease with this token. Its lane; nothing if it is not one, and then nothing is written.
+  struct PlainSuccess {
+    JobId job;
+    std::int64_t token = 0;
+    std::optional<Instant> started_at;  // else when it was claimed
+    Instant finished_at;
+  };
+  virtual std::optional<LaneId> archive_plain_success(const PlainSuccess& success) = 0;
   virtual std::optional<ArchiveRow> archived(JobId id) = 0;
   virtual std::vector<ArchiveRow> archived_above(JobId after, std::size_t limit) = 0;
   // With its payload and attempts.
@@ -66,7 +81,15 @@ class Transaction {
 
   // ---- Leases ----
   virtual std::optional<LeaseRow> lease(JobId job) = 0;
-  virtual void put_lease(const LeaseRow& row) = 0;  // new, or in place of the one with the same job
+  // Both at once: what the end of an attempt needs.
+  struct LeasedRow {
+    LeaseRow lease;
+    JobRow job;
+  };
+  virtual std::optional<LeasedRow> leased_job(JobId job) = 0;
+  // False if there is one already: then nothing is written.
+  virtual bool insert_lease(const LeaseRow& row) = 0;
+  virtual void update_lease(const LeaseRow& row) = 0;
   virtual void erase_lease(JobId job) = 0;
   virtual std::vector<LeaseRow> leases() = 0;
   // Those that have run out.

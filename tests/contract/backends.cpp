@@ -14,9 +14,7 @@ const std::vector<BackendParam>& backends() {
 
 namespace {
 
-std::string name_of(const testing::TestParamInfo<BackendParam>& info) { return info.param.name; }
-
-INSTANTIATE_TEST_SUITE_P(Stores, StoreContract, testing::ValuesIn(backends()), name_of);
+RUN_OVER_EVERY_STORE(StoreContract);
 
 }  // namespace
 

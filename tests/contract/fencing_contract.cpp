@@ -55,9 +55,9 @@ TEST_P(StoreContract, AStaleWordIsRefusedAndChangesNothing) {  // invariant 10
 
   Settlement with_follow_up = completed(stale);
   with_follow_up.then = {job("second")};
-  for (const Settlement& said : {completed(stale), skipped(stale), failed(stale), failed_for_good(stale),
-                                 released(stale), rate_limited(stale), cancelled(stale), deferred(stale, now() + 1h),
-                                 with_follow_up}) {
+  for (const Settlement& said :
+       {completed(stale), skipped(stale), failed(stale), failed_for_good(stale), released(stale), rate_limited(stale),
+        cancelled(stale), deferred(stale, now() + 1h), with_follow_up}) {
     EXPECT_EQ(refusal_of(said).code, ErrorCode::stale_token);
   }
   EXPECT_EQ(error_of(try_extend({.job = id, .token = stale.token, .progress = "1"})).code, ErrorCode::stale_token);

@@ -32,6 +32,8 @@ Settlement settlement(const LeasedJob& leased, AttemptEnd end) {
 
 void PrintTo(const BackendParam& backend, std::ostream* out) { *out << backend.name; }
 
+std::string backend_name(const testing::TestParamInfo<BackendParam>& backend) { return backend.param.name; }
+
 NewJob job(std::string type) {
   NewJob job;
   job.type = std::move(type);
@@ -105,7 +107,7 @@ void StoreContract::SetUp() {
 
 void StoreContract::TearDown() {
   store_.reset();
-  std::filesystem::remove_all(folder_);
+  if (!folder_.empty()) std::filesystem::remove_all(folder_);
 }
 
 void StoreContract::reopen() {

@@ -65,9 +65,8 @@ class ManualStoreClock final : public StoreClock {
   }
 
  private:
-  std::atomic<std::int64_t> wall_{Instant(std::chrono::sys_days(std::chrono::year(2026) / 3 / 29) + 7h)
-                                      .time_since_epoch()
-                                      .count()};
+  std::atomic<std::int64_t> wall_{
+      Instant(std::chrono::sys_days(std::chrono::year(2026) / 3 / 29) + 7h).time_since_epoch().count()};
   std::atomic<std::int64_t> boot_{Duration(5000s).count()};
 };
 
@@ -83,6 +82,9 @@ void PrintTo(const BackendParam& backend, std::ostream* out);
 
 // All that are tested: backends.cpp.
 const std::vector<BackendParam>& backends();
+std::string backend_name(const testing::TestParamInfo<BackendParam>& backend);
+
+#define RUN_OVER_EVERY_STORE(suite) INSTANTIATE_TEST_SUITE_P(Stores, suite, testing::ValuesIn(backends()), backend_name)
 
 inline constexpr std::string_view kTenant = "default";
 

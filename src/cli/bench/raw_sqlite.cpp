@@ -94,7 +94,12 @@ struct RawSqlite::Statements {
   }
 };
 
-RawSqlite::RawSqlite(const std::string& path) : statements_(std::make_unique<Statements>(path)) {}
+// Ids as long as those of the store, which carry the time: they are a good part of a small row.
+RawSqlite::RawSqlite(const std::string& path)
+    : statements_(std::make_unique<Statements>(path)),
+      next_id_(now() / 1000 << 20),
+      oldest_(next_id_),
+      settled_(next_id_) {}
 RawSqlite::~RawSqlite() = default;
 
 void RawSqlite::fill_archive(std::int64_t count, const std::string& payload) {

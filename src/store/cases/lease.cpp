@@ -117,14 +117,9 @@ bool is_plain_success(const Ending& ending) {
   return ending.end.result == AttemptResult::ok && !ending.end.skipped && !ending.row.deadline;
 }
 
-std::optional<Ending> ending_of(Context& context, const LeaseRow& lease) {
-  auto row = context.tx.job(lease.job);
-  if (!row) {
-    context.tx.fail({.code = ErrorCode::database_error,
-                     .message = fmt::format("job {} has a lease and no row", format_job_id(lease.job))});
-    return std::nullopt;
-  }
-  Ending ending{.row = *std::move(row), .lease = lease, .started_at = lease.claimed_at};
+Ending ending_of(Context& context, Transaction::LeasedRow leased) {
+  const Instant claimed_at = leased.lease.claimed_at;
+  Ending ending{.row = std::move(leased.job), .lease = std::move(leased.lease), .started_at = claimed_at};
   ending.detail = detail_of(context, ending.row);
   ending.options = options_of(context, ending.row);
   return ending;
@@ -181,6 +176,13 @@ Result<void> create_follow_ups(Context& context, const Settlement& settlement, c
   return {};
 }
 
+// Most attempts end so; if their job is as plain, nothing has to be read to settle it.
+bool says_nothing_but_success(const Settlement& settlement) {
+  return settlement.end.result == AttemptResult::ok && !settlement.end.skipped && !settlement.defer &&
+         settlement.output.empty() && settlement.reason.empty() && settlement.then.empty() && !settlement.subject &&
+         settlement.error.message.empty() && settlement.error.error_class.empty();
+}
+
 // What a handler learnt about its subject.
 void change_subject(Context& context, const Settlement::SubjectChange& change, const JobRow& row) {
   auto subject = context.tx.subject(row.schedule, row.subject);
@@ -198,13 +200,11 @@ void change_subject(Context& context, const Settlement::SubjectChange& change, c
   context.tx.put_subject(*subject);
 }
 
-Result<Settled> settle_with_lease(Context& context, const Settlement& settlement, const LeaseRow& lease) {
-  auto found = ending_of(context, lease);
-  if (!found) return absent_job(settlement.job);
-  Ending& ending = *found;
+Result<Settled> settle_with_lease(Context& context, const Settlement& settlement, Transaction::LeasedRow leased) {
+  Ending ending = ending_of(context, std::move(leased));
   ending.end = settlement.end;
   ending.error = settlement.error;
-  ending.started_at = settlement.started_at.value_or(lease.claimed_at);
+  ending.started_at = settlement.started_at.value_or(ending.lease.claimed_at);
   if (!settlement.output.empty()) ending.detail.output = settlement.output;
   if (!settlement.reason.empty()) ending.detail.reason = settlement.reason;
   Settled answer{.id = settlement.job};
@@ -220,7 +220,7 @@ Result<Settled> settle_with_lease(Context& context, const Settlement& settlement
   }
   Verdict verdict;
   if (is_plain_success(ending)) {
-    verdict = {.state = JobState::done, .attempts = lease.attempt};
+    verdict = {.state = JobState::done, .attempts = ending.lease.attempt};
   } else {
     verdict = verdict_of(context, ending);
   }
@@ -250,8 +250,9 @@ std::vector<LeasedJob> claim_jobs(Context& context, const ClaimRequest& request)
   leased.reserve(request.jobs.size());
   for (const JobId id : request.jobs) {
     if (tx.failed()) break;
-    const auto row = tx.job(id);
-    if (!row || row->state != JobState::queued || row->run_at > context.now || tx.lease(id)) continue;
+    auto found = tx.job_with_payload(id);
+    if (!found || found->row.state != JobState::queued || found->row.run_at > context.now) continue;
+    const JobRow* const row = &found->row;
     if (row->deadline && *row->deadline <= context.now) {  // invariant 22
       finish_overdue_job(context, id);
       continue;
@@ -266,7 +267,7 @@ std::vector<LeasedJob> claim_jobs(Context& context, const ClaimRequest& request)
                    .length = request.lease.value_or(options.lease)};
     lease.timeout_at = context.boot + options.timeout;
     lease.until = std::min(context.boot + lease.length, lease.timeout_at);
-    tx.put_lease(lease);
+    if (!tx.insert_lease(lease)) continue;  // a worker has it (invariant 9)
     tx.add_count(row->lane, JobState::queued, -1);
     tx.add_count(row->lane, JobState::processing, 1);
     const Lane& names = tx.lane_names(row->lane);
@@ -275,7 +276,7 @@ std::vector<LeasedJob> claim_jobs(Context& context, const ClaimRequest& request)
                       .tenant = names.tenant,
                       .queue = names.queue,
                       .type = tx.type_name(row->type),
-                      .payload = tx.payload(id),
+                      .payload = std::move(found->payload),
                       .priority = row->priority,
                       .attempt = lease.attempt,
                       .token = lease.token,
@@ -299,7 +300,7 @@ Result<Extended> extend_lease(Context& context, const Extension& extension) {
   if (!extension.started) lease.timeout_at = context.boot + options_of(context, *row).timeout;
   if (lease.timeout_at <= context.boot) return stale(extension.job, extension.token);  // invariant 13
   lease.until = std::min(context.boot + lease.length, lease.timeout_at);
-  context.tx.put_lease(lease);
+  context.tx.update_lease(lease);
   JobDetail detail = detail_of(context, *row);
   if (extension.progress && *extension.progress != detail.progress) {
     JobRow after = *row;
@@ -311,11 +312,22 @@ Result<Extended> extend_lease(Context& context, const Extension& extension) {
 }
 
 Result<Settled> settle_attempt(Context& context, const Settlement& settlement) {
-  const auto lease = context.tx.lease(settlement.job);
-  if (!lease || lease->token != settlement.token) return settled_before(context, settlement);
+  if (says_nothing_but_success(settlement)) {
+    const auto lane = context.tx.archive_plain_success({.job = settlement.job,
+                                                        .token = settlement.token,
+                                                        .started_at = settlement.started_at,
+                                                        .finished_at = context.now});
+    if (lane) {
+      context.tx.add_count(*lane, JobState::processing, -1);
+      context.tx.add_count(*lane, JobState::done, 1);
+      return Settled{.id = settlement.job};
+    }
+  }
+  auto leased = context.tx.leased_job(settlement.job);
+  if (!leased || leased->lease.token != settlement.token) return settled_before(context, settlement);
   const bool may_be_refused = !settlement.then.empty();
   if (may_be_refused) context.tx.savepoint();
-  auto answer = settle_with_lease(context, settlement, *lease);
+  auto answer = settle_with_lease(context, settlement, *std::move(leased));
   if (may_be_refused) {
     if (!answer) context.tx.roll_back_to_savepoint();
     context.tx.release_savepoint();
@@ -326,17 +338,22 @@ Result<Settled> settle_attempt(Context& context, const Settlement& settlement) {
 std::vector<Reaped> reap_leases(Context& context, std::size_t limit) {
   std::vector<Reaped> reaped;
   for (const LeaseRow& lease : context.tx.leases_out(context.boot, limit)) {
-    auto ending = ending_of(context, lease);
-    if (!ending) break;
+    auto leased = context.tx.leased_job(lease.job);
+    if (!leased) {
+      context.tx.fail({.code = ErrorCode::database_error,
+                       .message = fmt::format("job {} has a lease and no row", format_job_id(lease.job))});
+      break;
+    }
+    Ending ending = ending_of(context, *std::move(leased));
     // At its timeout an attempt ends as `timeout`; as lost only if the lease ran out earlier (invariant 13).
     const bool timed_out = lease.until >= lease.timeout_at;
-    ending->end.result = timed_out ? AttemptResult::timeout : AttemptResult::lease_lost;
-    ending->error = {.message = timed_out ? "the attempt took longer than its timeout"
-                                          : "the worker was not heard from before its lease ran out",
-                     .error_class = std::string(to_string(ending->end.result))};
-    const Verdict verdict = verdict_of(context, *ending);
-    Reaped answer{.id = lease.job, .result = ending->end.result, .worker = lease.worker, .state = verdict.state};
-    apply_verdict(context, *ending, verdict, answer.ready);
+    ending.end.result = timed_out ? AttemptResult::timeout : AttemptResult::lease_lost;
+    ending.error = {.message = timed_out ? "the attempt took longer than its timeout"
+                                         : "the worker was not heard from before its lease ran out",
+                    .error_class = std::string(to_string(ending.end.result))};
+    const Verdict verdict = verdict_of(context, ending);
+    Reaped answer{.id = lease.job, .result = ending.end.result, .worker = lease.worker, .state = verdict.state};
+    apply_verdict(context, ending, verdict, answer.ready);
     reaped.push_back(std::move(answer));
   }
   return reaped;

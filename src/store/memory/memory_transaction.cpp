@@ -52,6 +52,11 @@ TypeId MemoryTransaction::type(std::string_view name) { return {intern(tables_.t
 
 const std::string& MemoryTransaction::type_name(TypeId type) { return tables_.types.rows().at(type.value); }
 
+std::optional<Transaction::JobWithPayload> MemoryTransaction::job_with_payload(JobId id) {
+  const auto row = job(id);
+  return row ? std::optional(JobWithPayload{.row = *row, .payload = payload(id)}) : std::nullopt;
+}
+
 void MemoryTransaction::insert_job(const JobRow& row, std::string_view payload) {
   CHECK(!tables_.jobs.get(row.id) && !tables_.archive.get(row.id));
   tables_.jobs.put(row.id, row);
@@ -112,6 +117,26 @@ void MemoryTransaction::archive(const JobRow& before, const ArchiveRow& row) {
   tables_.archive.put(before.id, kept);
 }
 
+std::optional<LaneId> MemoryTransaction::archive_plain_success(const PlainSuccess& success) {
+  const auto leased = leased_job(success.job);
+  if (!leased || leased->lease.token != success.token) return std::nullopt;
+  const auto& [lease, job] = *leased;
+  const bool plain = !job.deadline && !job.schedule && job.options.empty() && job.detail.empty() && !job.later &&
+                     children(job.id).empty();
+  if (!plain) return std::nullopt;
+  ArchiveRow row{.job = job,
+                 .finished_at = success.finished_at,
+                 .result = AttemptResult::ok,
+                 .worker = lease.worker,
+                 .started_at = success.started_at.value_or(lease.claimed_at)};
+  row.job.state = JobState::done;
+  row.job.attempts = lease.attempt;
+  row.job.token = lease.token;
+  archive(job, row);
+  erase_lease(job.id);
+  return job.lane;
+}
+
 std::vector<ArchiveRow> MemoryTransaction::archived_above(JobId after, std::size_t limit) {
   std::vector<ArchiveRow> found;
   const auto& rows = tables_.archive.rows();
@@ -135,6 +160,18 @@ void MemoryTransaction::erase_archived(const ArchiveRow& row) {
 }
 
 void MemoryTransaction::insert_attempt(const AttemptRow& row) { tables_.attempts.put({row.job, row.token}, row); }
+
+std::optional<Transaction::LeasedRow> MemoryTransaction::leased_job(JobId job) {
+  const auto lease = tables_.leases.get(job);
+  const auto row = tables_.jobs.get(job);
+  return lease && row ? std::optional(LeasedRow{.lease = *lease, .job = *row}) : std::nullopt;
+}
+
+bool MemoryTransaction::insert_lease(const LeaseRow& row) {
+  if (tables_.leases.get(row.job)) return false;
+  tables_.leases.put(row.job, row);
+  return true;
+}
 
 std::vector<LeaseRow> MemoryTransaction::leases() {
   std::vector<LeaseRow> found;

@@ -27,6 +27,7 @@ class MemoryTransaction final : public Transaction {
 
   std::optional<JobRow> job(JobId id) override { return tables_.jobs.get(id); }
   std::string payload(JobId id) override { return tables_.payloads.get(id).value_or(std::string()); }
+  std::optional<JobWithPayload> job_with_payload(JobId id) override;
   void insert_job(const JobRow& row, std::string_view payload) override;
   void update_job(const JobRow& before, const JobRow& after) override;
   std::vector<JobRow> jobs_above(JobId after, std::size_t limit) override;
@@ -35,13 +36,16 @@ class MemoryTransaction final : public Transaction {
   std::vector<JobId> deadlines(Instant until, std::size_t limit) override;
 
   void archive(const JobRow& before, const ArchiveRow& row) override;
+  std::optional<LaneId> archive_plain_success(const PlainSuccess& success) override;
   std::optional<ArchiveRow> archived(JobId id) override { return tables_.archive.get(id); }
   std::vector<ArchiveRow> archived_above(JobId after, std::size_t limit) override;
   void erase_archived(const ArchiveRow& row) override;
   void insert_attempt(const AttemptRow& row) override;
 
   std::optional<LeaseRow> lease(JobId job) override { return tables_.leases.get(job); }
-  void put_lease(const LeaseRow& row) override { tables_.leases.put(row.job, row); }
+  std::optional<LeasedRow> leased_job(JobId job) override;
+  bool insert_lease(const LeaseRow& row) override;
+  void update_lease(const LeaseRow& row) override { tables_.leases.put(row.job, row); }
   void erase_lease(JobId job) override { tables_.leases.erase(job); }
   std::vector<LeaseRow> leases() override;
   std::vector<LeaseRow> leases_out(BootTime now, std::size_t limit) override;

@@ -29,6 +29,8 @@ void InternedNames::load() {
 }
 
 void InternedNames::forget_since(Mark mark) {
+  last_lane_ = {};
+  last_type_ = {};
   while (lanes_.size() > mark.lanes) {
     lane_ids_.erase(lane_key(lanes_.back().tenant, lanes_.back().queue));
     lanes_.pop_back();
@@ -40,12 +42,15 @@ void InternedNames::forget_since(Mark mark) {
 }
 
 LaneId InternedNames::lane(std::string_view tenant, std::string_view queue) {
+  const Lane& last = lane_names(last_lane_);
+  if (last_lane_.value != 0 && last.tenant == tenant && last.queue == queue) return last_lane_;
   const std::string key = lane_key(tenant, queue);
   const auto [found, is_new] = lane_ids_.try_emplace(key, LaneId{static_cast<std::int64_t>(lanes_.size()) + 1});
   if (is_new) {
     lanes_.push_back({.tenant = std::string(tenant), .queue = std::string(queue)});
     insert_lane_.run(found->second, tenant, queue);
   }
+  last_lane_ = found->second;
   return found->second;
 }
 
@@ -56,12 +61,14 @@ const Lane& InternedNames::lane_names(LaneId lane) const {
 }
 
 TypeId InternedNames::type(std::string_view name) {
+  if (last_type_.value != 0 && type_name(last_type_) == name) return last_type_;
   const auto [found, is_new] =
       type_ids_.try_emplace(std::string(name), TypeId{static_cast<std::int64_t>(types_.size()) + 1});
   if (is_new) {
     types_.emplace_back(name);
     insert_type_.run(found->second, name);
   }
+  last_type_ = found->second;
   return found->second;
 }
 

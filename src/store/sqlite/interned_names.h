@@ -42,6 +42,8 @@ class InternedNames {
   // Number n stands at n - 1. Deques, so that what was handed out stays where it is.
   std::deque<Lane> lanes_;
   std::deque<std::string> types_;
+  LaneId last_lane_;  // that was asked for: jobs come in runs
+  TypeId last_type_;
   std::unordered_map<std::string, LaneId> lane_ids_;
   std::unordered_map<std::string, TypeId> type_ids_;
 };

@@ -30,16 +30,17 @@ ArchiveRow read_archive_row(const Query& query) {
   return row;
 }
 
-LeaseRow read_lease_row(const Query& query) {
-  return {.job = {query.integer(0)},
-          .token = query.integer(1),
-          .attempt = static_cast<std::uint32_t>(query.integer(2)),
-          .worker = query.string(3),
-          .in_process = query.integer(4) != 0,
-          .claimed_at = query.instant(5),
-          .length = Duration(query.integer(6)),
-          .until = BootTime(query.integer(7)),
-          .timeout_at = BootTime(query.integer(8))};
+LeaseRow read_lease_row(const Query& query, int first_column) {
+  const auto column = [&](int index) { return first_column + index; };
+  return {.job = {query.integer(column(0))},
+          .token = query.integer(column(1)),
+          .attempt = static_cast<std::uint32_t>(query.integer(column(2))),
+          .worker = query.string(column(3)),
+          .in_process = query.integer(column(4)) != 0,
+          .claimed_at = query.instant(column(5)),
+          .length = Duration(query.integer(column(6))),
+          .until = BootTime(query.integer(column(7))),
+          .timeout_at = BootTime(query.integer(column(8)))};
 }
 
 AttemptRow read_attempt_row(const Query& query) {

@@ -11,7 +11,7 @@ inline constexpr int kArchiveColumns = 19;  // the same, then finished_at … wo
 
 JobRow read_job_row(const Query& query);
 ArchiveRow read_archive_row(const Query& query);
-LeaseRow read_lease_row(const Query& query);
+LeaseRow read_lease_row(const Query& query, int first_column = 0);
 AttemptRow read_attempt_row(const Query& query);
 ScheduleRow read_schedule_row(const Query& query);
 SubjectRow read_subject_row(const Query& query);

@@ -1,5 +1,7 @@
 #include "store/sqlite/sqlite_transaction.h"
 
+#include <sqlite3.h>
+
 #include "base/check.h"
 #include "store/sqlite/sqlite_rows.h"
 
@@ -22,7 +24,8 @@ struct SqliteTransaction::Queries {
   Query delete_job{connection, "delete_job"};
   Query jobs_above{connection, "jobs_above"};
   Query ready_above{connection, "ready_above"};
-  Query payload{connection, "payload"};
+  Query job_with_payload{connection, "job_with_payload"};
+  Query long_payload{connection, "long_payload"};
   Query insert_payload{connection, "insert_payload"};
   Query delete_payload{connection, "delete_payload"};
   Query insert_later{connection, "insert_later"};
@@ -32,13 +35,16 @@ struct SqliteTransaction::Queries {
   Query delete_deadline{connection, "delete_deadline"};
   Query deadlines{connection, "deadlines"};
   Query archive_job{connection, "archive_job"};
+  Query archive_plain_success{connection, "archive_plain_success"};
   Query archived{connection, "archived"};
   Query archived_above{connection, "archived_above"};
   Query delete_archived{connection, "delete_archived"};
   Query insert_attempt{connection, "insert_attempt"};
   Query delete_attempts{connection, "delete_attempts"};
   Query lease{connection, "lease"};
-  Query put_lease{connection, "put_lease"};
+  Query leased_job{connection, "leased_job"};
+  Query insert_lease{connection, "insert_lease"};
+  Query update_lease{connection, "update_lease"};
   Query delete_lease{connection, "delete_lease"};
   Query leases{connection, "leases"};
   Query leases_out{connection, "leases_out"};
@@ -97,11 +103,21 @@ auto all(Query& query, Read read) {
 }
 
 JobId read_id(const Query& query) { return {query.integer(0)}; }
+LeaseRow read_lease(const Query& query) { return read_lease_row(query); }
 
 }  // namespace
 
 SqliteTransaction::SqliteTransaction(Connection& connection)
-    : connection_(connection), names_(connection), queries_(new Queries(connection)) {}
+    : connection_(connection), names_(connection), queries_(new Queries(connection)) {
+  // The lane of a row that is moved unread is needed for the counts. (RETURNING would tell it too, at twice the cost.)
+  const auto note_lane = [](sqlite3_context* context, int /*count*/, sqlite3_value** values) {
+    *static_cast<std::int64_t*>(sqlite3_user_data(context)) = sqlite3_value_int64(values[0]);
+    sqlite3_result_value(context, values[0]);
+  };
+  const int code = sqlite3_create_function_v2(connection.handle(), "note_lane", 1, SQLITE_UTF8 | SQLITE_DIRECTONLY,
+                                              &noted_lane_, note_lane, nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) connection.fail_with(code, "note_lane");
+}
 
 void SqliteTransaction::load() {
   names_.load();
@@ -180,8 +196,22 @@ std::optional<JobRow> SqliteTransaction::job(JobId id) {
 }
 
 std::string SqliteTransaction::payload(JobId id) {
-  queries_->payload.with(id);
-  return one(queries_->payload, [](const Query& query) { return query.string(0); }).value_or(std::string());
+  const auto found = job_with_payload(id);
+  return found ? found->payload : std::string();
+}
+
+std::optional<Transaction::JobWithPayload> SqliteTransaction::job_with_payload(JobId id) {
+  queries_->job_with_payload.with(id);
+  auto found = one(queries_->job_with_payload, [](const Query& query) {
+    return JobWithPayload{.row = read_job_row(query), .payload = query.string(kJobColumns)};
+  });
+  if (found && found->payload.empty()) found->payload = long_payload(id);
+  return found;
+}
+
+std::string SqliteTransaction::long_payload(JobId id) {
+  queries_->long_payload.with(id);
+  return one(queries_->long_payload, [](const Query& query) { return query.string(0); }).value_or(std::string());
 }
 
 void SqliteTransaction::insert_job(const JobRow& row, std::string_view payload) {
@@ -261,6 +291,15 @@ void SqliteTransaction::archive(const JobRow& before, const ArchiveRow& row) {
   if (before.deadline) queries_->delete_deadline.run(*before.deadline, before.id);
 }
 
+std::optional<LaneId> SqliteTransaction::archive_plain_success(const PlainSuccess& success) {
+  if (has_dependencies_) return std::nullopt;
+  queries_->archive_plain_success.run(success.job, success.token, success.started_at, success.finished_at);
+  if (failed() || connection_.changes() != 1) return std::nullopt;
+  queries_->delete_job.run(success.job);
+  queries_->delete_lease.run(success.job);
+  return LaneId{noted_lane_};
+}
+
 std::optional<ArchiveRow> SqliteTransaction::archived(JobId id) {
   queries_->archived.with(id);
   return one(queries_->archived, read_archive_row);
@@ -286,24 +325,36 @@ void SqliteTransaction::insert_attempt(const AttemptRow& row) {
 
 std::optional<LeaseRow> SqliteTransaction::lease(JobId job) {
   queries_->lease.with(job);
-  return one(queries_->lease, read_lease_row);
+  return one(queries_->lease, read_lease);
 }
 
-void SqliteTransaction::put_lease(const LeaseRow& row) {
-  queries_->put_lease.run(row.job, row.token, row.attempt, row.worker, row.in_process, row.claimed_at, row.length,
-                          row.until, row.timeout_at);
+std::optional<Transaction::LeasedRow> SqliteTransaction::leased_job(JobId job) {
+  queries_->leased_job.with(job);
+  return one(queries_->leased_job, [](const Query& query) {
+    return LeasedRow{.lease = read_lease_row(query, kJobColumns), .job = read_job_row(query)};
+  });
+}
+
+bool SqliteTransaction::insert_lease(const LeaseRow& row) {
+  queries_->insert_lease.run(row.job, row.token, row.attempt, row.worker, row.in_process, row.claimed_at, row.length,
+                             row.until, row.timeout_at);
+  return connection_.changes() == 1;
+}
+
+void SqliteTransaction::update_lease(const LeaseRow& row) {
+  queries_->update_lease.run(row.job, row.until, row.timeout_at);
 }
 
 void SqliteTransaction::erase_lease(JobId job) { queries_->delete_lease.run(job); }
 
 std::vector<LeaseRow> SqliteTransaction::leases() {
   queries_->leases.with();
-  return all(queries_->leases, read_lease_row);
+  return all(queries_->leases, read_lease);
 }
 
 std::vector<LeaseRow> SqliteTransaction::leases_out(BootTime now, std::size_t limit) {
   queries_->leases_out.with(now, limit);
-  return all(queries_->leases_out, read_lease_row);
+  return all(queries_->leases_out, read_lease);
 }
 
 // ---- Keys, effects, dependencies --------------------------------------------------------------------------------

@@ -37,6 +37,7 @@ class SqliteTransaction final : public Transaction {
 
   std::optional<JobRow> job(JobId id) override;
   std::string payload(JobId id) override;
+  std::optional<JobWithPayload> job_with_payload(JobId id) override;
   void insert_job(const JobRow& row, std::string_view payload) override;
   void update_job(const JobRow& before, const JobRow& after) override;
   std::vector<JobRow> jobs_above(JobId after, std::size_t limit) override;
@@ -45,13 +46,16 @@ class SqliteTransaction final : public Transaction {
   std::vector<JobId> deadlines(Instant until, std::size_t limit) override;
 
   void archive(const JobRow& before, const ArchiveRow& row) override;
+  std::optional<LaneId> archive_plain_success(const PlainSuccess& success) override;
   std::optional<ArchiveRow> archived(JobId id) override;
   std::vector<ArchiveRow> archived_above(JobId after, std::size_t limit) override;
   void erase_archived(const ArchiveRow& row) override;
   void insert_attempt(const AttemptRow& row) override;
 
   std::optional<LeaseRow> lease(JobId job) override;
-  void put_lease(const LeaseRow& row) override;
+  std::optional<LeasedRow> leased_job(JobId job) override;
+  bool insert_lease(const LeaseRow& row) override;
+  void update_lease(const LeaseRow& row) override;
   void erase_lease(JobId job) override;
   std::vector<LeaseRow> leases() override;
   std::vector<LeaseRow> leases_out(BootTime now, std::size_t limit) override;
@@ -98,6 +102,7 @@ class SqliteTransaction final : public Transaction {
     std::map<std::tuple<ScheduleId, Instant, JobState>, std::int64_t> outcomes;
   };
   void write_sums();
+  std::string long_payload(JobId id);
 
   Connection& connection_;
   InternedNames names_;
@@ -107,6 +112,7 @@ class SqliteTransaction final : public Transaction {
   Sums sums_at_savepoint_;
   // No question is asked of a table that is empty, as this one mostly is.
   bool has_dependencies_ = false;
+  std::int64_t noted_lane_ = 0;  // by the SQL function note_lane
 
   struct Queries;
   struct QueriesDeleter {

@@ -33,7 +33,7 @@ CREATE TABLE types (
 -- job's UUID.
 CREATE TABLE jobs (
   id       INTEGER PRIMARY KEY,
-  state    INTEGER NOT NULL CHECK (state IN (0, 1, 3)),
+  state    INTEGER NOT NULL CHECK (state BETWEEN 0 AND 3 AND state <> 2),
   lane     INTEGER NOT NULL,
   type     INTEGER NOT NULL,
   priority INTEGER NOT NULL CHECK (priority BETWEEN 1 AND 5),
@@ -41,7 +41,7 @@ CREATE TABLE jobs (
   attempts INTEGER NOT NULL CHECK (attempts >= 0),
   token    INTEGER NOT NULL CHECK (token >= 0),
   deadline INTEGER,
-  later    INTEGER NOT NULL CHECK (later IN (0, 1)),
+  later    INTEGER NOT NULL CHECK (later BETWEEN 0 AND 1),
   schedule INTEGER,
   subject  TEXT,
   slot     INTEGER CHECK (slot IS NULL OR schedule IS NOT NULL),
@@ -98,7 +98,7 @@ CREATE TABLE leases (
   token      INTEGER NOT NULL CHECK (token >= 1),
   attempt    INTEGER NOT NULL CHECK (attempt >= 1),
   worker     TEXT NOT NULL,
-  in_process INTEGER NOT NULL CHECK (in_process IN (0, 1)),
+  in_process INTEGER NOT NULL CHECK (in_process BETWEEN 0 AND 1),
   claimed_at INTEGER NOT NULL,
   length     INTEGER NOT NULL,
   until      INTEGER NOT NULL,
@@ -135,7 +135,7 @@ CREATE TABLE effects (
   key    TEXT NOT NULL,
   job    INTEGER NOT NULL,
   token  INTEGER NOT NULL,
-  done   INTEGER NOT NULL CHECK (done IN (0, 1)),
+  done   INTEGER NOT NULL CHECK (done BETWEEN 0 AND 1),
   result TEXT,
   at     INTEGER NOT NULL,
   PRIMARY KEY (tenant, key)
@@ -164,7 +164,7 @@ CREATE TABLE schedules (
   name         TEXT NOT NULL,
   revision     INTEGER NOT NULL,
   definition   TEXT NOT NULL,
-  enabled      INTEGER NOT NULL CHECK (enabled IN (0, 1)),
+  enabled      INTEGER NOT NULL CHECK (enabled BETWEEN 0 AND 1),
   paused_until INTEGER,
   deleted_at   INTEGER,
   created_at   INTEGER NOT NULL,
@@ -182,7 +182,7 @@ CREATE TABLE subjects (
   cursor    INTEGER,
   overrides TEXT,
   state     TEXT,
-  deleted   INTEGER NOT NULL CHECK (deleted IN (0, 1)),
+  deleted   INTEGER NOT NULL CHECK (deleted BETWEEN 0 AND 1),
   PRIMARY KEY (schedule, subject)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX subjects_due ON subjects (schedule, next_at) WHERE next_at IS NOT NULL;
@@ -193,10 +193,10 @@ CREATE TABLE outcomes (
   subject  TEXT NOT NULL,
   slot     INTEGER NOT NULL,
   until    INTEGER,
-  is_range INTEGER NOT NULL CHECK (is_range IN (0, 1)),
+  is_range INTEGER NOT NULL CHECK (is_range BETWEEN 0 AND 1),
   job      INTEGER,
   outcome  INTEGER CHECK (outcome IS NULL OR outcome >= 4),
-  parked   INTEGER NOT NULL CHECK (parked IN (0, 1)),
+  parked   INTEGER NOT NULL CHECK (parked BETWEEN 0 AND 1),
   reason   TEXT,
   at       INTEGER,
   PRIMARY KEY (schedule, subject, slot)

@@ -8,11 +8,10 @@ SELECT id, state, lane, type, priority, run_at, attempts, token, deadline, later
        detail
   FROM jobs WHERE id = ?1
 
--- A job on its way out: with its payload and lease, so that a claim reads once.
--- name: job_to_claim
-SELECT j.id, j.state, j.lane, j.type, j.priority, j.run_at, j.attempts, j.token, j.deadline, j.later, j.schedule,
-       j.subject, j.slot, j.options, j.detail, j.payload
-  FROM jobs j WHERE j.id = ?1
+-- name: job_with_payload
+SELECT id, state, lane, type, priority, run_at, attempts, token, deadline, later, schedule, subject, slot, options,
+       detail, payload
+  FROM jobs WHERE id = ?1
 
 -- name: update_job
 UPDATE jobs SET state = ?2, lane = ?3, type = ?4, priority = ?5, run_at = ?6, attempts = ?7, token = ?8,
@@ -29,10 +28,6 @@ SELECT id, state, lane, type, priority, run_at, attempts, token, deadline, later
 
 -- name: ready_above
 SELECT id, state, lane, type, priority, run_at, options IS NOT NULL FROM jobs WHERE id > ?1 ORDER BY id LIMIT ?2
-
--- name: payload
-SELECT coalesce((SELECT payload FROM jobs WHERE id = ?1), (SELECT payload FROM archive WHERE id = ?1),
-                (SELECT payload FROM payloads WHERE job = ?1))
 
 -- name: long_payload
 SELECT payload FROM payloads WHERE job = ?1
@@ -72,6 +67,16 @@ SELECT id, ?2, lane, type, priority, run_at, ?3, ?4, ?5, ?6, ?7, deadline, sched
        payload
   FROM jobs WHERE id = ?1
 
+-- A plain success, straight from both rows. State 4 is done, result 0 is ok.
+-- name: archive_plain_success
+INSERT INTO archive (id, state, lane, type, priority, run_at, attempts, token, finished_at, started_at, result, subject,
+                     worker, payload)
+SELECT j.id, 4, note_lane(j.lane), j.type, j.priority, j.run_at, e.attempt, e.token, ?4, coalesce(?3, e.claimed_at), 0,
+       j.subject, e.worker, j.payload
+  FROM leases e CROSS JOIN jobs j ON j.id = e.job
+ WHERE e.job = ?1 AND e.token = ?2 AND j.deadline IS NULL AND j.schedule IS NULL AND j.options IS NULL
+   AND j.detail IS NULL AND j.later = 0
+
 -- name: archived
 SELECT id, state, lane, type, priority, run_at, attempts, token, deadline, 0, schedule, subject, slot, options, detail,
        finished_at, started_at, result, worker
@@ -95,9 +100,18 @@ DELETE FROM attempts WHERE job = ?1
 -- name: lease
 SELECT job, token, attempt, worker, in_process, claimed_at, length, until, timeout_at FROM leases WHERE job = ?1
 
--- name: put_lease
-INSERT OR REPLACE INTO leases (job, token, attempt, worker, in_process, claimed_at, length, until, timeout_at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+-- name: leased_job
+SELECT j.id, j.state, j.lane, j.type, j.priority, j.run_at, j.attempts, j.token, j.deadline, j.later, j.schedule,
+       j.subject, j.slot, j.options, j.detail, e.job, e.token, e.attempt, e.worker, e.in_process, e.claimed_at,
+       e.length, e.until, e.timeout_at
+  FROM leases e CROSS JOIN jobs j ON j.id = e.job WHERE e.job = ?1
+
+-- name: insert_lease
+INSERT INTO leases (job, token, attempt, worker, in_process, claimed_at, length, until, timeout_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING
+
+-- name: update_lease
+UPDATE leases SET until = ?2, timeout_at = ?3 WHERE job = ?1
 
 -- name: delete_lease
 DELETE FROM leases WHERE job = ?1
