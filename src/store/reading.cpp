@@ -18,13 +18,16 @@ void append_ending_attempt(const ArchiveRow& row, JobView& view) {
   if (!row.result) return;
   AttemptRow attempt{.job = row.job.id,
                      .token = row.job.token,
-                     .number = row.job.attempts,
+                     // The attempts used; if the last one was given back, it is not among them.
+                     .number = row.job.attempts + (gives_attempt_back(*row.result) ? 1 : 0),
                      .result = *row.result,
                      .worker = row.worker,
                      .started_at = row.started_at.value_or(row.finished_at),
                      .finished_at = row.finished_at};
   const auto detail = read_detail(row.job.detail);
-  if (*row.result != AttemptResult::ok && detail && detail->last_error) {
+  const bool went_wrong = *row.result == AttemptResult::error || *row.result == AttemptResult::timeout ||
+                          *row.result == AttemptResult::lease_lost;
+  if (went_wrong && detail && detail->last_error) {
     attempt.error = detail->last_error->message;
     attempt.error_class = detail->last_error->error_class;
   }

@@ -17,6 +17,18 @@ std::unexpected<Error> wrong_state(JobId id, std::string_view attempted, JobStat
                                   to_string(state), allowed));
 }
 
+// How a job of this tenant ended; nothing if it has none such.
+std::optional<JobState> final_state(Context& context, std::string_view tenant, JobId id) {
+  const auto archived = context.tx.archived(id);
+  if (!archived || context.tx.lane_names(archived->job.lane).tenant != tenant) return std::nullopt;
+  return archived->job.state;
+}
+
+std::unexpected<Error> not_live(JobId id, std::optional<JobState> ended) {
+  if (!ended) return absent_job(id);
+  return failed(ErrorCode::conflict, fmt::format("job {} has ended as {}", format_job_id(id), to_string(*ended)));
+}
+
 Changed cancel(Context& context, const JobRow& row, JobState state, std::string_view reason) {
   Changed changed{.id = row.id, .state = JobState::cancelled};
   JobDetail detail = detail_of(context, row);
@@ -66,13 +78,11 @@ Changed retry(Context& context, const JobRow& row) {
 Result<Changed> act_on_job(Context& context, std::string_view tenant, JobAction action, JobId id) {
   const auto row = job_of_tenant(context, tenant, id);
   if (!row) {
-    const auto archived = context.tx.archived(id);
-    if (!archived || context.tx.lane_names(archived->job.lane).tenant != tenant) return absent_job(id);
-    if (action == JobAction::cancel && archived->job.state == JobState::cancelled) {
+    const auto ended = final_state(context, tenant, id);
+    if (action == JobAction::cancel && ended == JobState::cancelled) {
       return Changed{.id = id, .state = JobState::cancelled};
     }
-    return failed(ErrorCode::conflict,
-                  fmt::format("job {} has ended as {}", format_job_id(id), to_string(archived->job.state)));
+    return not_live(id, ended);
   }
   const JobState state = state_of(*row, context.tx.lease(id));
   switch (action) {
@@ -95,7 +105,7 @@ Result<Changed> act_on_job(Context& context, std::string_view tenant, JobAction 
 
 Result<Changed> patch_job(Context& context, std::string_view tenant, JobId id, const JobPatch& patch) {
   const auto row = job_of_tenant(context, tenant, id);
-  if (!row) return absent_job(id);
+  if (!row) return not_live(id, final_state(context, tenant, id));
   const JobState state = state_of(*row, context.tx.lease(id));
   if (state != JobState::queued && state != JobState::waiting) {
     return wrong_state(id, "change", state, "a queued or waiting one");

@@ -9,6 +9,7 @@ namespace carillon {
 Result<Document> put_document_row(Context& context, const DocumentPut& put) {
   auto body = parse_json(put.body);
   if (!body) return std::unexpected(with_context(put.key.kind, std::move(body).error()));
+  if (body->type != JsonType::object) return invalid_request(fmt::format("{} must be an object", put.key.kind));
   const auto known = context.tx.document(put.key);
   const std::int64_t revision = known ? known->revision : 0;
   if (put.if_revision && *put.if_revision != revision) {

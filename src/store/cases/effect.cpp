@@ -14,7 +14,8 @@ Result<void> check_call(Context& context, const EffectCall& call) {
         fmt::format("the key of an effect has {} bytes; 1 to {} are allowed", call.key.size(), kKeyBytesMax));
   }
   TRY(current_lease(context, call.job, call.token));
-  if (!job_of_tenant(context, call.tenant, call.job)) return absent_job(call.job);
+  // The lease of a foreign job is like that of an absent one (invariant 28).
+  if (!job_of_tenant(context, call.tenant, call.job)) return stale(call.job, call.token);
   return {};
 }
 

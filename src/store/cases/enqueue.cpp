@@ -87,7 +87,7 @@ Result<Parents> look_up_parents(Context& context, const NewJob& job) {
 Result<std::optional<Enqueued>> claim_occurrence(Context& context, const NewJob& job, JobRow& row) {
   const OccurrenceKey& occurrence = *job.occurrence;
   const auto schedule = context.tx.schedule(job.tenant, occurrence.schedule);
-  if (!schedule) {
+  if (!schedule || schedule->deleted_at) {
     return failed(ErrorCode::not_found, fmt::format("there is no schedule {}", quoted(occurrence.schedule)));
   }
   if (const auto known = context.tx.outcome(schedule->id, occurrence.subject, occurrence.slot)) {

@@ -12,15 +12,6 @@ constexpr int kCursorStepsMax = 10'000;
 
 bool closed(const OutcomeRow& row) { return row.outcome.has_value() || row.parked; }
 
-// Over the contiguous run of closed windows. (invariant 20)
-void move_cursor(Context& context, SubjectRow& subject) {
-  for (int i = 0; i < kCursorStepsMax; ++i) {
-    const auto window = context.tx.outcome(subject.schedule, subject.subject, *subject.cursor);
-    if (!window || !window->until || !closed(*window) || *window->until <= *subject.cursor) return;
-    subject.cursor = window->until;
-  }
-}
-
 void note_result(Context& context, SubjectRow& subject, const JobRow& row, const JobDetail& detail) {
   auto state = read_subject_state(subject.state);
   if (!state) return context.tx.fail(std::move(state).error());
@@ -38,7 +29,7 @@ void update_subject(Context& context, const JobRow& row, const JobDetail& detail
   if (!subject) return;
   if (final && subject->open_job == row.id) subject->open_job = {};
   if (final) note_result(context, *subject, row, detail);
-  if (subject->cursor) move_cursor(context, *subject);
+  move_cursor(context, *subject);
   ++subject->version;
   context.tx.put_subject(*subject);
 }
@@ -128,6 +119,14 @@ void finish_job(Context& context, const JobRow& before, JobRow after, const Fini
     const Ended next = std::move(pending.back());
     pending.pop_back();
     finish_one(context, next, pending, ready);
+  }
+}
+
+void move_cursor(Context& context, SubjectRow& subject) {
+  for (int i = 0; subject.cursor && i < kCursorStepsMax; ++i) {
+    const auto window = context.tx.outcome(subject.schedule, subject.subject, *subject.cursor);
+    if (!window || !window->until || !closed(*window) || *window->until <= *subject.cursor) return;
+    subject.cursor = window->until;
   }
 }
 

@@ -29,4 +29,7 @@ void finish_job(Context& context, const JobRow& before, JobRow after, const Fini
 // The job of an occurrence was parked in the DLQ, or taken out of it again.
 void note_parked(Context& context, const JobRow& row, bool parked);
 
+// Moves the cursor of a subject, if it has one, over the contiguous run of closed windows. (invariant 20)
+void move_cursor(Context& context, SubjectRow& subject);
+
 }  // namespace carillon

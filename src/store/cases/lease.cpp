@@ -15,11 +15,6 @@ namespace {
 constexpr std::string_view kDeferred = "deferred";
 constexpr std::string_view kAmbiguous = "ambiguous_effect";
 
-std::unexpected<Error> stale(JobId job, std::int64_t token) {
-  return failed(ErrorCode::stale_token,
-                fmt::format("token {} of job {} is not the current one", token, format_job_id(job)));
-}
-
 Instant wall_of(const Context& context, BootTime at) { return add_clamped(context.now, at - context.boot); }
 
 // How the holder's word is remembered, so that a repeated call is recognised.
@@ -136,8 +131,10 @@ Result<Settled> settled_before(Context& context, const Settlement& settlement) {
   }
   const auto archived = context.tx.archived(settlement.job);
   if (!archived) return absent_job(settlement.job);
-  const bool ours = archived->job.token == settlement.token && archived->result == settlement.end.result;
-  if (!ours || settlement.defer) return stale(settlement.job, settlement.token);
+  // One that was to be put back by a gate and ended instead was taken as released.
+  const AttemptResult result = settlement.defer ? AttemptResult::released : settlement.end.result;
+  const bool ours = archived->job.token == settlement.token && archived->result == result;
+  if (!ours) return stale(settlement.job, settlement.token);
   return Settled{.id = settlement.job, .state = archived->job.state, .run_at = archived->job.run_at};
 }
 
@@ -224,19 +221,26 @@ Result<Settled> settle_with_lease(Context& context, const Settlement& settlement
   } else {
     verdict = verdict_of(context, ending);
   }
-  if (settlement.hold && verdict.state == JobState::queued) {
+  if (settlement.hold && !is_final(verdict.state)) {
     verdict.state = JobState::dlq;
+    verdict.reason = VerdictReason::none;
     ending.detail.reason = kAmbiguous;
   }
   apply_verdict(context, ending, verdict, answer.ready);
   if (settlement.subject && ending.row.schedule) change_subject(context, *settlement.subject, ending.row);
   answer.state = verdict.state;
   answer.run_at = verdict.state == JobState::queued ? verdict.run_at : ending.row.run_at;
-  if (verdict.state == JobState::done) TRY(create_follow_ups(context, settlement, ending, answer));
+  const bool completed = verdict.state == JobState::done || verdict.state == JobState::skipped;
+  if (completed) TRY(create_follow_ups(context, settlement, ending, answer));
   return answer;
 }
 
 }  // namespace
+
+std::unexpected<Error> stale(JobId job, std::int64_t token) {
+  return failed(ErrorCode::stale_token,
+                fmt::format("token {} of job {} is not the current one", token, format_job_id(job)));
+}
 
 Result<LeaseRow> current_lease(Context& context, JobId job, std::int64_t token) {
   auto lease = context.tx.lease(job);

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "store/cases/enqueue.h"
+#include "store/cases/finish.h"
 
 namespace carillon {
 
@@ -115,6 +116,7 @@ Result<SubjectRow> put_subject_row(Context& context, ScheduleId schedule, const 
                                 format_instant(*row.cursor), format_instant(*edit.cursor)));
     }
     row.cursor = edit.cursor;
+    move_cursor(context, row);
   }
   if (edit.overrides) row.overrides = *edit.overrides;
   if (edit.next_at) row.next_at = *edit.next_at;
@@ -136,8 +138,9 @@ Result<void> delete_subject_row(Context& context, ScheduleId schedule, std::stri
 }
 
 Result<Advanced> advance_subject(Context& context, const Advance& advance) {
+  const auto owner = context.tx.schedule(advance.schedule);
   auto row = context.tx.subject(advance.schedule, advance.subject);
-  if (!row || row->deleted || row->version != advance.version) {
+  if (!owner || owner->deleted_at || !row || row->deleted || row->version != advance.version) {
     return failed(ErrorCode::conflict, fmt::format("subject {} was changed meanwhile", quoted(advance.subject)));
   }
   Advanced answer;
@@ -165,6 +168,7 @@ Result<Advanced> advance_subject(Context& context, const Advance& advance) {
   row->open_job = open_job;
   row->next_at = advance.next_at;
   raise(row->position, advance.position);
+  move_cursor(context, *row);
   if (advance.state) row->state = *advance.state;
   ++row->version;
   context.tx.put_subject(*row);

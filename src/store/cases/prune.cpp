@@ -11,23 +11,44 @@ Duration keep_of(const JobStore::PruneRequest& request, const std::string& tenan
   return found == request.keep_by_tenant.end() ? request.keep : found->second;
 }
 
+std::optional<KeyRow> key_of(Context& context, const JobRow& job) {
+  if (job.options.empty()) return std::nullopt;
+  const JobOptions options = options_of(context, job);
+  if (options.idempotency_key.empty()) return std::nullopt;
+  auto key = context.tx.key(context.tx.lane_names(job.lane).tenant, job.type, options.idempotency_key);
+  if (key && key->job != job.id) key.reset();
+  return key;
+}
+
+// A job that still guards something, however old it is.
+bool is_needed(Context& context, const JobRow& job) {
+  if (!context.tx.children(job.id).empty()) return true;  // invariant 31
+  const auto key = key_of(context, job);
+  if (key && key->held_until && *key->held_until > context.now) return true;  // invariant 17
+  if (!job.schedule || !job.slot) return false;
+  // The cursor has to come by its window first. (invariant 20)
+  const auto subject = context.tx.subject(job.schedule, job.subject);
+  return subject && subject->cursor && *job.slot >= *subject->cursor;
+}
+
+// From now on the position guards what the row of the occurrence guarded before. (invariant 1)
+void erase_occurrence(Context& context, const JobRow& job) {
+  Transaction& tx = context.tx;
+  const auto outcome = tx.outcome(job.schedule, job.subject, *job.slot);
+  if (!outcome || outcome->job != job.id) return;
+  tx.erase_outcome(job.schedule, job.subject, *job.slot);
+  auto subject = tx.subject(job.schedule, job.subject);
+  if (!subject || (subject->position && *subject->position >= *job.slot)) return;
+  subject->position = job.slot;
+  ++subject->version;
+  tx.put_subject(*subject);
+}
+
 void erase(Context& context, const ArchiveRow& row) {
   Transaction& tx = context.tx;
   const JobRow& job = row.job;
-  const std::string& tenant = tx.lane_names(job.lane).tenant;
-  if (!job.options.empty()) {
-    const JobOptions options = options_of(context, job);
-    if (!options.idempotency_key.empty()) {
-      const auto key = tx.key(tenant, job.type, options.idempotency_key);
-      // One that is held for a time of its own stays until then.
-      const bool released = key && key->job == job.id && (!key->held_until || *key->held_until <= context.now);
-      if (released) tx.erase_key(*key);
-    }
-  }
-  if (job.schedule && job.slot) {
-    const auto outcome = tx.outcome(job.schedule, job.subject, *job.slot);
-    if (outcome && outcome->job == job.id) tx.erase_outcome(job.schedule, job.subject, *job.slot);
-  }
+  if (const auto key = key_of(context, job)) tx.erase_key(*key);
+  if (job.schedule && job.slot) erase_occurrence(context, job);
   tx.erase_archived(row);
   tx.add_count(job.lane, job.state, -1);
 }
@@ -41,7 +62,7 @@ JobStore::PruneStep prune_archive(Context& context, const JobStore::PruneRequest
     step.next_after = row.job.id;
     const Duration keep = keep_of(request, context.tx.lane_names(row.job.lane).tenant);
     if (row.finished_at > add_clamped(context.now, -keep)) continue;
-    if (!context.tx.children(row.job.id).empty()) continue;  // invariant 31
+    if (is_needed(context, row.job)) continue;
     erase(context, row);
     ++step.erased;
   }
