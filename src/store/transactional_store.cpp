@@ -13,6 +13,10 @@
 
 namespace carillon {
 
+std::unique_ptr<Store> make_store(std::unique_ptr<Backend> backend, const StoreClock& clock) {
+  return std::make_unique<TransactionalStore>(std::move(backend), clock, TransactionalStore::Options{});
+}
+
 TransactionalStore::TransactionalStore(std::unique_ptr<Backend> backend, const StoreClock& clock, Options options)
     : backend_(std::move(backend)), clock_(clock), ids_(options.node, backend_->highest_id()) {}
 

@@ -12,6 +12,9 @@
 
 namespace carillon {
 
+// The store of a backend. The clock must outlive it.
+std::unique_ptr<Store> make_store(std::unique_ptr<Backend> backend, const StoreClock& clock);
+
 class TransactionalStore final : public Store, private JobStore, private PlanStore, private AdminStore {
  public:
   struct Options {

@@ -80,6 +80,9 @@ struct BackendParam {
 
 void PrintTo(const BackendParam& backend, std::ostream* out);
 
+// A new and empty one. Who makes it removes it.
+std::filesystem::path make_scratch_folder();
+
 // All that are tested: backends.cpp.
 const std::vector<BackendParam>& backends();
 std::string backend_name(const testing::TestParamInfo<BackendParam>& backend);

@@ -155,7 +155,7 @@ Result<void> configure(Connection& connection, SqliteOptions::Synchronous synchr
   return {};
 }
 
-Result<std::unique_ptr<Store>> open_file(const SqliteOptions& options, const StoreClock& clock) {
+Result<std::unique_ptr<Backend>> open_file(const SqliteOptions& options, const StoreClock& clock) {
   std::unique_ptr<FileLock> lock;
   if (options.vfs.empty()) {
     TRY(check_folder(options.path));
@@ -166,18 +166,23 @@ Result<std::unique_ptr<Store>> open_file(const SqliteOptions& options, const Sto
   TRY(migrate(*connection, clock.wall()));
   auto backend = std::make_unique<SqliteBackend>(options, clock, std::move(lock), std::move(connection));
   TRY(backend->prepare(clock));
-  return std::make_unique<TransactionalStore>(std::move(backend), clock, TransactionalStore::Options{});
+  return backend;
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Store>> open_sqlite(const SqliteOptions& options, const StoreClock& clock) {
-  auto store = open_file(options, clock);
-  if (!store) {
-    return std::unexpected(
-        with_context(fmt::format("cannot open store {}", carillon::quoted("sqlite:" + options.path)), std::move(store).error()));
+Result<std::unique_ptr<Backend>> open_sqlite_backend(const SqliteOptions& options, const StoreClock& clock) {
+  auto backend = open_file(options, clock);
+  if (!backend) {
+    return std::unexpected(with_context(fmt::format("cannot open store {}", carillon::quoted("sqlite:" + options.path)),
+                                        std::move(backend).error()));
   }
-  return store;
+  return backend;
+}
+
+Result<std::unique_ptr<Store>> open_sqlite(const SqliteOptions& options, const StoreClock& clock) {
+  TRY_ASSIGN(std::unique_ptr<Backend> backend, open_sqlite_backend(options, clock));
+  return make_store(std::move(backend), clock);
 }
 
 }  // namespace carillon

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "store/backend.h"
 #include "store/store.h"
 
 namespace carillon {
@@ -27,5 +28,6 @@ struct SqliteOptions {
 // Makes the file if it does not exist, and brings its schema up to date. The clock must outlive the store.
 Result<std::unique_ptr<Store>> open_sqlite(const SqliteOptions& options,
                                            const StoreClock& clock = system_store_clock());
+Result<std::unique_ptr<Backend>> open_sqlite_backend(const SqliteOptions& options, const StoreClock& clock);
 
 }  // namespace carillon
