@@ -54,8 +54,9 @@ struct Rule {
 };
 
 constexpr std::array kRules{
-    Rule{"each lease has a queued job", "SELECT count(*) FROM leases l LEFT JOIN jobs j ON j.id = l.job "
-                                        "WHERE j.id IS NULL OR j.state <> 1"},
+    Rule{"each lease has a queued job",
+         "SELECT count(*) FROM leases l LEFT JOIN jobs j ON j.id = l.job "
+         "WHERE j.id IS NULL OR j.state <> 1"},
     Rule{"a lease's token is the one after the job's",
          "SELECT count(*) FROM leases l JOIN jobs j ON j.id = l.job WHERE l.token <> j.token + 1"},
     Rule{"no job is both live and archived", "SELECT count(*) FROM jobs JOIN archive USING (id)"},

@@ -52,8 +52,10 @@ class SqliteBackend final : public Backend {
   }
 
   Result<void> prepare(const StoreClock& clock) {
-    transaction_.load();
+    // All in the transaction, so that nothing that could not be read goes unnoticed.
     transaction_.begin();
+    transaction_.load();
+    highest_id_ = transaction_.highest_id();
     transaction_.cut_leases(clock.boot());
     TRY(transaction_.commit());
     if (options_.upkeep_thread) upkeep_ = std::thread([this] { keep_up(); });
@@ -86,7 +88,7 @@ class SqliteBackend final : public Backend {
     writing_.unlock();
   }
 
-  JobId highest_id() override { return transaction_.highest_id(); }
+  JobId highest_id() override { return highest_id_; }
   StoreReader& reader() override { return reader_; }
 
  private:
@@ -120,6 +122,7 @@ class SqliteBackend final : public Backend {
   std::mutex writing_;  // guards all below but the reader
   const std::unique_ptr<Connection> connection_;
   SqliteTransaction transaction_;
+  JobId highest_id_;  // when it was opened
   std::int64_t log_pages_ = 0;
   std::int64_t changes_at_begin_ = 0;
   bool stopping_ = false;
