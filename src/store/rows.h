@@ -131,7 +131,8 @@ struct ScheduleRow {
   std::string tenant;
   std::string name;
   std::int64_t revision = 1;
-  std::string definition;  // JSON, as it was put
+  std::int64_t generation = 1;  // moves when a deleted one is made anew: it has none of the old subjects
+  std::string definition;       // JSON, as it was put
   bool enabled = true;
   std::optional<Instant> paused_until;
   std::optional<Instant> deleted_at;  // its subjects' positions stay until retention ends
@@ -143,6 +144,7 @@ struct ScheduleRow {
 struct SubjectRow {
   ScheduleId schedule;
   std::string subject;
+  std::int64_t generation = 1;      // of the schedule that it was put under; an older one: it is gone
   std::int64_t version = 1;         // moves with every change: an advance applies only to what it was computed from
   std::optional<Instant> next_at;   // nothing: no further time, or not enabled
   std::optional<Instant> position;  // the last slot that was planned; never falls (invariant 1)

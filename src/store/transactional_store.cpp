@@ -236,7 +236,7 @@ Result<std::vector<ScheduleHead>> TransactionalStore::schedule_heads(ScheduleId 
 
 Result<std::vector<SubjectRow>> TransactionalStore::subjects_due(ScheduleId schedule, Instant until,
                                                                  std::size_t limit) {
-  return write([&](Context& context) { return context.tx.subjects_due(schedule, until, limit); });
+  return write([&](Context& context) { return due_subjects(context, schedule, until, limit); });
 }
 
 std::vector<Result<Advanced>> TransactionalStore::advance(std::span<const Advance> advances) {

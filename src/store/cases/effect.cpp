@@ -19,14 +19,11 @@ Result<void> check_call(Context& context, const EffectCall& call) {
   return {};
 }
 
-// The caller's own claim of the key, as it must be to be changed.
-Result<EffectRow> own_claim(Context& context, const EffectCall& call) {
+// The claim of the key, by whomever: an attempt that found it unknown may find out what became of it.
+Result<EffectRow> claimed_effect(Context& context, const EffectCall& call) {
   TRY(check_call(context, call));
   auto row = context.tx.effect(call.tenant, call.key);
-  if (!row || row->job != call.job || row->token != call.token) {
-    return failed(ErrorCode::conflict, fmt::format("effect {} was not claimed by this attempt of job {}",
-                                                   quoted(call.key), format_job_id(call.job)));
-  }
+  if (!row) return failed(ErrorCode::conflict, fmt::format("effect {} was not claimed", quoted(call.key)));
   return *std::move(row);
 }
 
@@ -40,13 +37,7 @@ Result<EffectClaim> claim_effect_key(Context& context, const EffectCall& call) {
   }
   const bool own = known && known->job == call.job && known->token == call.token;
   if (known && !own) {
-    // Another attempt began it and said nothing since. The claim passes on: who asks again after having looked may go
-    // ahead with a clear conscience.
-    EffectRow passed_on = *known;
-    passed_on.job = call.job;
-    passed_on.token = call.token;
-    passed_on.at = context.now;
-    context.tx.put_effect(passed_on);
+    // Another attempt began it and said nothing since. Who has looked what became of it says `done` or `undone`.
     return EffectClaim{.kind = EffectClaim::Kind::unknown};
   }
   if (!known) {
@@ -60,7 +51,9 @@ Result<EffectClaim> claim_effect_key(Context& context, const EffectCall& call) {
 }
 
 Result<void> record_effect(Context& context, const EffectCall& call, std::string_view result) {
-  TRY_ASSIGN(EffectRow row, own_claim(context, call));
+  TRY_ASSIGN(EffectRow row, claimed_effect(context, call));
+  row.job = call.job;
+  row.token = call.token;
   row.state = EffectState::done;
   row.result = result;
   row.at = context.now;
@@ -69,7 +62,7 @@ Result<void> record_effect(Context& context, const EffectCall& call, std::string
 }
 
 Result<void> undo_effect(Context& context, const EffectCall& call) {
-  TRY_ASSIGN(const EffectRow row, own_claim(context, call));
+  TRY_ASSIGN(const EffectRow row, claimed_effect(context, call));
   if (row.state == EffectState::done) {
     return failed(ErrorCode::conflict, fmt::format("effect {} is done and cannot be undone", quoted(call.key)));
   }

@@ -10,6 +10,9 @@ namespace carillon {
 
 namespace {
 
+// How often a question for due subjects goes on past those of an earlier life of their schedule.
+constexpr int kRetiringRoundsMax = 10;
+
 std::unexpected<Error> no_such_schedule(std::string_view name) {
   return failed(ErrorCode::not_found, fmt::format("there is no schedule {}", quoted(name)));
 }
@@ -24,6 +27,20 @@ Result<void> check_revision(std::string_view name, std::optional<std::int64_t> w
   if (!wanted || *wanted == stored) return {};
   return failed(ErrorCode::conflict,
                 fmt::format("{} has revision {}, not {}: it was changed meanwhile", quoted(name), stored, *wanted));
+}
+
+bool lives(const SubjectRow& subject, const ScheduleRow& owner) {
+  return !owner.deleted_at && !subject.deleted && subject.generation == owner.generation;
+}
+
+// Only the position stays behind, and the cursor.
+void retire(Context& context, SubjectRow& subject) {
+  subject.deleted = true;
+  subject.next_at.reset();
+  subject.overrides.clear();
+  subject.state.clear();
+  ++subject.version;
+  context.tx.put_subject(subject);
 }
 
 void raise(std::optional<Instant>& position, std::optional<Instant> to) {
@@ -59,6 +76,7 @@ Result<ScheduleRow> put_schedule_row(Context& context, const NewSchedule& schedu
   row.updated_at = context.now;
   ++row.revision;
   if (!exists) {
+    ++row.generation;
     row.created_at = context.now;
     row.deleted_at.reset();
     row.paused_until.reset();
@@ -98,17 +116,17 @@ Result<SubjectRow> put_subject_row(Context& context, ScheduleId schedule, const 
         fmt::format("the subject has {} bytes; at most {} are allowed", edit.subject.size(), kKeyBytesMax));
   }
   const auto known = context.tx.subject(schedule, edit.subject);
-  const bool exists = known && !known->deleted;
+  const bool exists = known && lives(*known, *owner);
   TRY(check_revision(edit.subject, edit.if_version, exists ? known->version : 0));
-  SubjectRow row;
+  SubjectRow row{.schedule = schedule, .subject = edit.subject};
+  if (exists) row = *known;
   if (known) {
-    row = *known;
-    ++row.version;
-    row.deleted = false;
-  } else {
-    row.schedule = schedule;
-    row.subject = edit.subject;
+    // Of one that is gone this is what stays behind.
+    row.version = known->version + 1;
+    row.position = known->position;
+    row.cursor = known->cursor;
   }
+  row.generation = owner->generation;
   if (edit.cursor) {
     if (row.cursor && *edit.cursor < *row.cursor) {
       return failed(ErrorCode::conflict,
@@ -125,22 +143,38 @@ Result<SubjectRow> put_subject_row(Context& context, ScheduleId schedule, const 
 }
 
 Result<void> delete_subject_row(Context& context, ScheduleId schedule, std::string_view subject) {
+  const auto owner = context.tx.schedule(schedule);
   auto row = context.tx.subject(schedule, subject);
-  if (!row || row->deleted) {
+  if (!owner || !row || !lives(*row, *owner)) {
     return failed(ErrorCode::not_found, fmt::format("there is no subject {}", quoted(subject)));
   }
-  row->deleted = true;
-  row->next_at.reset();
-  row->overrides.clear();
-  ++row->version;
-  context.tx.put_subject(*row);
+  retire(context, *row);
   return {};
+}
+
+std::vector<SubjectRow> due_subjects(Context& context, ScheduleId schedule, Instant until, std::size_t limit) {
+  const auto owner = context.tx.schedule(schedule);
+  if (!owner || owner->deleted_at) return {};
+  std::vector<SubjectRow> due;
+  // Those of an earlier life of the schedule are met here for the last time.
+  for (int round = 0; round < kRetiringRoundsMax && due.empty() && !context.tx.failed(); ++round) {
+    std::vector<SubjectRow> found = context.tx.subjects_due(schedule, until, limit);
+    if (found.empty()) break;
+    for (SubjectRow& row : found) {
+      if (lives(row, *owner)) {
+        due.push_back(std::move(row));
+      } else {
+        retire(context, row);
+      }
+    }
+  }
+  return due;
 }
 
 Result<Advanced> advance_subject(Context& context, const Advance& advance) {
   const auto owner = context.tx.schedule(advance.schedule);
   auto row = context.tx.subject(advance.schedule, advance.subject);
-  if (!owner || owner->deleted_at || !row || row->deleted || row->version != advance.version) {
+  if (!owner || !row || !lives(*row, *owner) || row->version != advance.version) {
     return failed(ErrorCode::conflict, fmt::format("subject {} was changed meanwhile", quoted(advance.subject)));
   }
   Advanced answer;

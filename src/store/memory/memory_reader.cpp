@@ -7,6 +7,11 @@
 
 namespace carillon {
 
+bool MemoryReader::lives(const SubjectRow& row) const {
+  const auto schedule = tables_.schedules.get(row.schedule);
+  return schedule && !schedule->deleted_at && !row.deleted && row.generation == schedule->generation;
+}
+
 JobView MemoryReader::view_of(const JobRow& row) const {
   JobView view{.row = row,
                .lane = tables_.lanes.rows().at(row.lane.value),
@@ -111,7 +116,7 @@ Result<std::vector<ScheduleRow>> MemoryReader::schedules(std::string_view tenant
 Result<SubjectRow> MemoryReader::subject(ScheduleId schedule, std::string_view subject) {
   const std::scoped_lock lock(writing_);
   auto row = tables_.subjects.get({schedule, std::string(subject)});
-  if (!row || row->deleted) return absent("subject", subject);
+  if (!row || !lives(*row)) return absent("subject", subject);
   return *std::move(row);
 }
 
@@ -120,7 +125,7 @@ Result<std::vector<SubjectRow>> MemoryReader::subjects(ScheduleId schedule, std:
   const std::scoped_lock lock(writing_);
   std::vector<SubjectRow> found;
   for (const auto& [key, row] : tables_.subjects.rows()) {
-    if (row.schedule != schedule || row.deleted || (after && row.subject <= *after)) continue;
+    if (row.schedule != schedule || !lives(row) || (after && row.subject <= *after)) continue;
     if (found.size() < std::min(limit, kPageMax)) found.push_back(row);
   }
   return found;

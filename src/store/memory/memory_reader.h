@@ -32,6 +32,7 @@ class MemoryReader final : public StoreReader {
   Result<std::vector<AuditRow>> audit(std::string_view tenant, std::int64_t before, std::size_t limit) override;
 
  private:
+  bool lives(const SubjectRow& row) const;
   JobView view_of(const JobRow& row) const;
   bool matches(const JobFilter& filter, const JobView& view) const;
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <cerrno>
 #include <map>
 
 #include "base/check.h"
@@ -57,6 +58,17 @@ ErrorCode error_code_of(int sqlite_code) {
   }
 }
 
+namespace {
+
+// SQLite says "full" only of a write; growing the index of the log, or a quota, can lack space too.
+bool for_want_of_space(sqlite3* handle, int code) {
+  if ((code & 0xFF) != SQLITE_IOERR) return false;
+  const int reason = sqlite3_system_errno(handle);
+  return reason == ENOSPC || reason == EDQUOT;
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Connection>> Connection::open(const Options& options) {
   const int flags = (options.read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE) |
                     SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
@@ -86,7 +98,7 @@ void Connection::fail(Error error) {
 void Connection::fail_with(int code, std::string_view attempted) {
   const int extended = sqlite3_extended_errcode(handle_);
   const bool same = (extended & 0xFF) == (code & 0xFF);
-  fail({.code = error_code_of(code),
+  fail({.code = for_want_of_space(handle_, code) ? ErrorCode::store_full : error_code_of(code),
         .message = fmt::format("store {}: {}: {} ({})", quoted(path_), attempted,
                                same ? sqlite3_errmsg(handle_) : sqlite3_errstr(code), same ? extended : code)});
 }

@@ -52,6 +52,7 @@ struct SqliteReader::Session {
   Query schedule{*connection, "view_schedule"};
   Query schedules{*connection, "view_schedules"};
   Query subject{*connection, "view_subject"};
+  Query cursor{*connection, "view_cursor"};
   Query subjects{*connection, "view_subjects"};
   Query subjects_after{*connection, "view_subjects_after"};
   Query outcomes{*connection, "view_outcomes"};
@@ -333,7 +334,7 @@ Result<SubjectRow> SqliteReader::subject(ScheduleId schedule, std::string_view s
   return read([&](Session& session) -> Result<SubjectRow> {
     session.subject.with(schedule, subject);
     auto rows = rows_of(session.subject, read_subject_row);
-    if (rows.empty() || rows.front().deleted) return absent("subject", subject);
+    if (rows.empty()) return absent("subject", subject);
     return std::move(rows.front());
   });
 }
@@ -363,13 +364,13 @@ Result<std::vector<OutcomeRow>> SqliteReader::outcomes(const OutcomeQuery& query
 
 Result<std::vector<OutcomeRow>> SqliteReader::gaps(ScheduleId schedule, std::string_view subject, std::size_t limit) {
   return read([&](Session& session) -> Result<std::vector<OutcomeRow>> {
-    session.subject.with(schedule, subject);
-    const auto subjects = rows_of(session.subject, read_subject_row);
+    session.cursor.with(schedule, subject);
+    const auto cursors = rows_of(session.cursor, [](const Query& query) { return query.optional_instant(0); });
     std::vector<OutcomeRow> found;
-    if (subjects.empty()) return found;
+    if (cursors.empty()) return found;
     for (session.windows.with(schedule, subject); session.windows.next();) {
       OutcomeRow row = read_outcome_row(session.windows);
-      if (is_gap(row, subjects.front().cursor)) found.push_back(std::move(row));
+      if (is_gap(row, cursors.front())) found.push_back(std::move(row));
       if (found.size() == page_size(limit)) break;
     }
     session.windows.reset();

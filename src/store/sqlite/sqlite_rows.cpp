@@ -60,25 +60,27 @@ ScheduleRow read_schedule_row(const Query& query) {
           .tenant = query.string(1),
           .name = query.string(2),
           .revision = query.integer(3),
-          .definition = query.string(4),
-          .enabled = query.integer(5) != 0,
-          .paused_until = query.optional_instant(6),
-          .deleted_at = query.optional_instant(7),
-          .created_at = query.instant(8),
-          .updated_at = query.instant(9)};
+          .generation = query.integer(4),
+          .definition = query.string(5),
+          .enabled = query.integer(6) != 0,
+          .paused_until = query.optional_instant(7),
+          .deleted_at = query.optional_instant(8),
+          .created_at = query.instant(9),
+          .updated_at = query.instant(10)};
 }
 
 SubjectRow read_subject_row(const Query& query) {
   return {.schedule = {query.integer(0)},
           .subject = query.string(1),
-          .version = query.integer(2),
-          .next_at = query.optional_instant(3),
-          .position = query.optional_instant(4),
-          .open_job = {query.integer(5)},
-          .cursor = query.optional_instant(6),
-          .overrides = query.string(7),
-          .state = query.string(8),
-          .deleted = query.integer(9) != 0};
+          .generation = query.integer(2),
+          .version = query.integer(3),
+          .next_at = query.optional_instant(4),
+          .position = query.optional_instant(5),
+          .open_job = {query.integer(6)},
+          .cursor = query.optional_instant(7),
+          .overrides = query.string(8),
+          .state = query.string(9),
+          .deleted = query.integer(10) != 0};
 }
 
 OutcomeRow read_outcome_row(const Query& query) {

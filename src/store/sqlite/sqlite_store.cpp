@@ -145,6 +145,13 @@ Result<void> check_folder(const std::string& path) {
   return {};
 }
 
+// Through links: by another name it is the same file, and SQLite's log lies beside the real one.
+std::string real_path(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::weakly_canonical(path, error);
+  return error ? path : real.string();
+}
+
 Result<void> configure(Connection& connection, SqliteOptions::Synchronous synchronous) {
   connection.execute(fmt::format("PRAGMA page_size = {}", kPageBytes).c_str());
   const auto mode = connection.text("PRAGMA journal_mode = WAL");
@@ -162,7 +169,7 @@ Result<std::unique_ptr<Backend>> open_file(const SqliteOptions& options, const S
   std::unique_ptr<FileLock> lock;
   if (options.vfs.empty()) {
     TRY(check_folder(options.path));
-    TRY_ASSIGN(lock, FileLock::take(options.path));
+    TRY_ASSIGN(lock, FileLock::take(real_path(options.path)));
   }
   TRY_ASSIGN(std::unique_ptr<Connection> connection, Connection::open({.path = options.path, .vfs = options.vfs}));
   TRY(configure(*connection, options.synchronous));

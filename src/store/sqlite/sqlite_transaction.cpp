@@ -445,14 +445,14 @@ std::optional<ScheduleRow> SqliteTransaction::schedule(ScheduleId id) {
 }
 
 ScheduleId SqliteTransaction::insert_schedule(const ScheduleRow& row) {
-  queries_->insert_schedule.run(row.tenant, row.name, row.revision, row.definition, row.enabled, row.paused_until,
-                                row.deleted_at, row.created_at, row.updated_at);
+  queries_->insert_schedule.run(row.tenant, row.name, row.revision, row.generation, row.definition, row.enabled,
+                                row.paused_until, row.deleted_at, row.created_at, row.updated_at);
   return {connection_.last_insert_id()};
 }
 
 void SqliteTransaction::update_schedule(const ScheduleRow& row) {
-  queries_->update_schedule.run(row.id, row.revision, row.definition, row.enabled, row.paused_until, row.deleted_at,
-                                row.created_at, row.updated_at);
+  queries_->update_schedule.run(row.id, row.revision, row.generation, row.definition, row.enabled, row.paused_until,
+                                row.deleted_at, row.created_at, row.updated_at);
 }
 
 std::vector<ScheduleHead> SqliteTransaction::schedule_heads(ScheduleId after, std::size_t limit) {
@@ -471,8 +471,8 @@ std::optional<SubjectRow> SqliteTransaction::subject(ScheduleId schedule, std::s
 }
 
 void SqliteTransaction::put_subject(const SubjectRow& row) {
-  queries_->put_subject.run(row.schedule, row.subject, row.version, row.next_at, row.position, OrNull{row.open_job},
-                            row.cursor, OrNull{row.overrides}, OrNull{row.state}, row.deleted);
+  queries_->put_subject.run(row.schedule, row.subject, row.generation, row.version, row.next_at, row.position,
+                            OrNull{row.open_job}, row.cursor, OrNull{row.overrides}, OrNull{row.state}, row.deleted);
 }
 
 std::vector<SubjectRow> SqliteTransaction::subjects_due(ScheduleId schedule, Instant until, std::size_t limit) {

@@ -163,6 +163,7 @@ CREATE TABLE schedules (
   tenant       TEXT NOT NULL,
   name         TEXT NOT NULL,
   revision     INTEGER NOT NULL,
+  generation   INTEGER NOT NULL,
   definition   TEXT NOT NULL,
   enabled      INTEGER NOT NULL CHECK (enabled BETWEEN 0 AND 1),
   paused_until INTEGER,
@@ -173,16 +174,17 @@ CREATE TABLE schedules (
 ) STRICT;
 
 CREATE TABLE subjects (
-  schedule  INTEGER NOT NULL,
-  subject   TEXT NOT NULL,
-  version   INTEGER NOT NULL,
-  next_at   INTEGER,
-  position  INTEGER,
-  open_job  INTEGER,
-  cursor    INTEGER,
-  overrides TEXT,
-  state     TEXT,
-  deleted   INTEGER NOT NULL CHECK (deleted BETWEEN 0 AND 1),
+  schedule   INTEGER NOT NULL,
+  subject    TEXT NOT NULL,
+  generation INTEGER NOT NULL,
+  version    INTEGER NOT NULL,
+  next_at    INTEGER,
+  position   INTEGER,
+  open_job   INTEGER,
+  cursor     INTEGER,
+  overrides  TEXT,
+  state      TEXT,
+  deleted    INTEGER NOT NULL CHECK (deleted BETWEEN 0 AND 1),
   PRIMARY KEY (schedule, subject)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX subjects_due ON subjects (schedule, next_at) WHERE next_at IS NOT NULL;

@@ -1,18 +1,19 @@
 -- name: schedule_by_name
-SELECT id, tenant, name, revision, definition, enabled, paused_until, deleted_at, created_at, updated_at
+SELECT id, tenant, name, revision, generation, definition, enabled, paused_until, deleted_at, created_at, updated_at
   FROM schedules WHERE tenant = ?1 AND name = ?2
 
 -- name: schedule_by_id
-SELECT id, tenant, name, revision, definition, enabled, paused_until, deleted_at, created_at, updated_at
+SELECT id, tenant, name, revision, generation, definition, enabled, paused_until, deleted_at, created_at, updated_at
   FROM schedules WHERE id = ?1
 
 -- name: insert_schedule
-INSERT INTO schedules (tenant, name, revision, definition, enabled, paused_until, deleted_at, created_at, updated_at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+INSERT INTO schedules (tenant, name, revision, generation, definition, enabled, paused_until, deleted_at, created_at,
+                       updated_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
 
 -- name: update_schedule
-UPDATE schedules SET revision = ?2, definition = ?3, enabled = ?4, paused_until = ?5, deleted_at = ?6, created_at = ?7,
-                     updated_at = ?8
+UPDATE schedules SET revision = ?2, generation = ?3, definition = ?4, enabled = ?5, paused_until = ?6, deleted_at = ?7,
+                     created_at = ?8, updated_at = ?9
  WHERE id = ?1
 
 -- name: schedule_heads
@@ -22,18 +23,19 @@ SELECT s.id, s.enabled, s.paused_until,
   FROM schedules s WHERE s.id > ?1 AND s.deleted_at IS NULL ORDER BY s.id LIMIT ?2
 
 -- name: subject
-SELECT schedule, subject, version, next_at, position, open_job, cursor, overrides, state, deleted
+SELECT schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state, deleted
   FROM subjects WHERE schedule = ?1 AND subject = ?2
 
 -- name: put_subject
-INSERT INTO subjects (schedule, subject, version, next_at, position, open_job, cursor, overrides, state, deleted)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
-ON CONFLICT DO UPDATE SET version = excluded.version, next_at = excluded.next_at, position = excluded.position,
+INSERT INTO subjects (schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state,
+                      deleted)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+ON CONFLICT DO UPDATE SET generation = excluded.generation, version = excluded.version, next_at = excluded.next_at, position = excluded.position,
                           open_job = excluded.open_job, cursor = excluded.cursor, overrides = excluded.overrides,
                           state = excluded.state, deleted = excluded.deleted
 
 -- name: subjects_due
-SELECT schedule, subject, version, next_at, position, open_job, cursor, overrides, state, deleted
+SELECT schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state, deleted
   FROM subjects INDEXED BY subjects_due
  WHERE schedule = ?1 AND next_at IS NOT NULL AND next_at <= ?2 ORDER BY next_at, subject LIMIT ?3
 

@@ -51,24 +51,32 @@ SELECT l.queue, c.state, c.count FROM lanes l JOIN counts c ON c.lane = l.id
 SELECT id, tenant, queue FROM lanes WHERE tenant = ?1
 
 -- name: view_schedule
-SELECT id, tenant, name, revision, definition, enabled, paused_until, deleted_at, created_at, updated_at
+SELECT id, tenant, name, revision, generation, definition, enabled, paused_until, deleted_at, created_at, updated_at
   FROM schedules WHERE tenant = ?1 AND name = ?2 AND deleted_at IS NULL
 
 -- name: view_schedules
-SELECT id, tenant, name, revision, definition, enabled, paused_until, deleted_at, created_at, updated_at
+SELECT id, tenant, name, revision, generation, definition, enabled, paused_until, deleted_at, created_at, updated_at
   FROM schedules WHERE tenant = ?1 AND name > ?2 AND deleted_at IS NULL ORDER BY name LIMIT ?3
 
 -- name: view_subject
-SELECT schedule, subject, version, next_at, position, open_job, cursor, overrides, state, deleted
-  FROM subjects WHERE schedule = ?1 AND subject = ?2
+SELECT schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state, deleted
+  FROM subjects WHERE schedule = ?1 AND subject = ?2 AND deleted = 0
+   AND generation = (SELECT generation FROM schedules WHERE id = ?1 AND deleted_at IS NULL)
 
 -- name: view_subjects
-SELECT schedule, subject, version, next_at, position, open_job, cursor, overrides, state, deleted
-  FROM subjects WHERE schedule = ?1 AND deleted = 0 ORDER BY subject LIMIT ?2
+SELECT schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state, deleted
+  FROM subjects WHERE schedule = ?1 AND deleted = 0
+   AND generation = (SELECT generation FROM schedules WHERE id = ?1 AND deleted_at IS NULL)
+ ORDER BY subject LIMIT ?2
 
 -- name: view_subjects_after
-SELECT schedule, subject, version, next_at, position, open_job, cursor, overrides, state, deleted
-  FROM subjects WHERE schedule = ?1 AND subject > ?2 AND deleted = 0 ORDER BY subject LIMIT ?3
+SELECT schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state, deleted
+  FROM subjects WHERE schedule = ?1 AND subject > ?2 AND deleted = 0
+   AND generation = (SELECT generation FROM schedules WHERE id = ?1 AND deleted_at IS NULL)
+ ORDER BY subject LIMIT ?3
+
+-- name: view_cursor
+SELECT cursor FROM subjects WHERE schedule = ?1 AND subject = ?2
 
 -- name: view_outcomes
 SELECT schedule, subject, slot, until, is_range, job, outcome, parked, reason, at
