@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <mutex>
 #include <new>
 #include <span>
@@ -50,7 +51,10 @@ struct FaultVfs::Implementation {
     std::unique_lock lock(mutex);
     if (!target.is_usable()) return usual_error(kind);
     const IoDecision decision = plan.next(kind, bytes);
-    if (!decision.takes_effect) return decision.code;
+    if (!decision.takes_effect) {
+      errno = EIO;  // SQLite asks for it
+      return decision.code;
+    }
     if (memory_disk == nullptr) lock.unlock();
     const int code = act(decision);
     if (memory_disk != nullptr && decision.power_fails) memory_disk->power_off(Survivors::random);
