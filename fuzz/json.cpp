@@ -1,6 +1,7 @@
 #include "base/json.h"
 
 #include "base/check.h"
+#include "base/json_check.h"
 #include "expect.h"
 
 using namespace carillon;
@@ -38,6 +39,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto again = parse_json(written);
     CHECK(again && write(*again) == written);
   }
+
+  CHECK(check_json(text).has_value() == parse_json(text).has_value());
 
   // Any text as one string: only what is not UTF-8 does not read back.
   const std::string as_string = json_string(text);
