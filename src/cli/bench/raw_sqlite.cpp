@@ -34,10 +34,6 @@ constexpr const char* kArchive =
     "INSERT INTO archive (id, state, lane, type, priority, run_at, attempts, token, finished_at, started_at, result, "
     "worker, payload) SELECT id, 4, lane, type, priority, run_at, 1, 1, ?2, ?2, 0, 'bench', payload FROM jobs "
     "WHERE id = ?1";
-constexpr const char* kInsertArchived =
-    "INSERT INTO archive (id, state, lane, type, priority, run_at, attempts, token, finished_at, started_at, result, "
-    "worker, payload) VALUES (?1, 4, 1, 1, 3, ?2, 1, 1, ?2, ?2, 0, 'bench', ?3)";
-
 void must(bool held, sqlite3* db) {
   if (held) return;
   std::fprintf(stderr, "raw loop: %s\n", sqlite3_errmsg(db));
@@ -52,39 +48,43 @@ std::int64_t now() {
 }  // namespace
 
 struct RawSqlite::Statements {
-  sqlite3* db = nullptr;
-  sqlite3_stmt *begin, *commit, *insert, *select, *lease, *archive, *remove, *unlease, *count, *insert_archived;
-
-  explicit Statements(const std::string& path) {
-    must(sqlite3_open(path.c_str(), &db) == SQLITE_OK, db);
-    must(sqlite3_exec(db, kSchema, nullptr, nullptr, nullptr) == SQLITE_OK, db);
-    begin = prepare("BEGIN IMMEDIATE");
-    commit = prepare("COMMIT");
-    insert = prepare(kInsert);
-    select = prepare("SELECT state, run_at, payload FROM jobs WHERE id = ?1");
-    lease = prepare("INSERT INTO leases VALUES (?1, 1, 1, 'bench', 0, ?2, 60000000, ?2 + 60000000, ?2 + 300000000)");
-    archive = prepare(kArchive);
-    remove = prepare("DELETE FROM jobs WHERE id = ?1");
-    unlease = prepare("DELETE FROM leases WHERE job = ?1");
-    count = prepare("UPDATE counts SET count = count + ?2 WHERE lane = 1 AND state = ?1");
-    insert_archived = prepare(kInsertArchived);
-  }
+  explicit Statements(const std::string& path) : db(open(path)) {}
+  Statements(const Statements&) = delete;
+  Statements& operator=(const Statements&) = delete;
   ~Statements() {
-    for (sqlite3_stmt* s : {begin, commit, insert, select, lease, archive, remove, unlease, count, insert_archived}) {
-      sqlite3_finalize(s);
-    }
+    for (sqlite3_stmt* s : {begin, commit, insert, select, lease, archive, remove, unlease, count}) sqlite3_finalize(s);
     sqlite3_close(db);
   }
-  sqlite3_stmt* prepare(const char* sql) {
+
+  sqlite3* db;
+  sqlite3_stmt* begin = prepare("BEGIN IMMEDIATE");
+  sqlite3_stmt* commit = prepare("COMMIT");
+  sqlite3_stmt* insert = prepare(kInsert);
+  sqlite3_stmt* select = prepare("SELECT state, run_at, payload FROM jobs WHERE id = ?1");
+  sqlite3_stmt* lease =
+      prepare("INSERT INTO leases VALUES (?1, 1, 1, 'bench', 0, ?2, 60000000, ?2 + 60000000, ?2 + 300000000)");
+  sqlite3_stmt* archive = prepare(kArchive);
+  sqlite3_stmt* remove = prepare("DELETE FROM jobs WHERE id = ?1");
+  sqlite3_stmt* unlease = prepare("DELETE FROM leases WHERE job = ?1");
+  sqlite3_stmt* count = prepare("UPDATE counts SET count = count + ?2 WHERE lane = 1 AND state = ?1");
+
+  static sqlite3* open(const std::string& path) {
+    sqlite3* opened = nullptr;
+    must(sqlite3_open(path.c_str(), &opened) == SQLITE_OK, opened);
+    must(sqlite3_exec(opened, kSchema, nullptr, nullptr, nullptr) == SQLITE_OK, opened);
+    return opened;
+  }
+  sqlite3_stmt* prepare(const char* sql) const {
     sqlite3_stmt* statement = nullptr;
     must(sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr) == SQLITE_OK, db);
     return statement;
   }
-  void run(sqlite3_stmt* statement) {
+  void run(sqlite3_stmt* statement) const {
     must(sqlite3_step(statement) == SQLITE_DONE, db);
     sqlite3_reset(statement);
   }
-  void run(sqlite3_stmt* statement, std::int64_t first, std::int64_t second = 0, const std::string* third = nullptr) {
+  void run(sqlite3_stmt* statement, std::int64_t first, std::int64_t second = 0,
+           const std::string* third = nullptr) const {
     sqlite3_bind_int64(statement, 1, first);
     if (sqlite3_bind_parameter_count(statement) > 1) sqlite3_bind_int64(statement, 2, second);
     if (third != nullptr) {
@@ -102,17 +102,8 @@ RawSqlite::RawSqlite(const std::string& path)
       settled_(next_id_) {}
 RawSqlite::~RawSqlite() = default;
 
-void RawSqlite::fill_archive(std::int64_t count, const std::string& payload) {
-  Statements& s = *statements_;
-  s.run(s.begin);
-  for (std::int64_t i = 0; i < count; ++i) s.run(s.insert_archived, ++next_id_, now(), &payload);
-  s.run(s.count, 4, count);
-  s.run(s.commit);
-  oldest_ = settled_ = next_id_;
-}
-
 void RawSqlite::enqueue(int count, const std::string& payload) {
-  Statements& s = *statements_;
+  const Statements& s = *statements_;
   s.run(s.begin);
   for (int i = 0; i < count; ++i) s.run(s.insert, ++next_id_, now(), &payload);
   s.run(s.count, 1, count);
@@ -120,7 +111,7 @@ void RawSqlite::enqueue(int count, const std::string& payload) {
 }
 
 void RawSqlite::claim(int count) {
-  Statements& s = *statements_;
+  const Statements& s = *statements_;
   s.run(s.begin);
   for (int i = 0; i < count; ++i) {
     sqlite3_bind_int64(s.select, 1, ++oldest_);
@@ -136,7 +127,7 @@ void RawSqlite::claim(int count) {
 }
 
 void RawSqlite::settle() {
-  Statements& s = *statements_;
+  const Statements& s = *statements_;
   const std::int64_t count = oldest_ - settled_;
   s.run(s.begin);
   while (settled_ < oldest_) {

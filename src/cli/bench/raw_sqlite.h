@@ -16,8 +16,6 @@ class RawSqlite {
   void enqueue(int count, const std::string& payload);
   void claim(int count);
   void settle();
-  // Rows that were there before: live ones, and archived ones below them.
-  void fill_archive(std::int64_t count, const std::string& payload);
   std::int64_t bytes_read() const { return bytes_read_; }
 
  private:

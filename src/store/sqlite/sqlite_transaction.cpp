@@ -121,6 +121,10 @@ SqliteTransaction::SqliteTransaction(Connection& connection)
 
 void SqliteTransaction::load() {
   names_.load();
+  look_for_dependencies();
+}
+
+void SqliteTransaction::look_for_dependencies() {
   queries_->any_dependency.with();
   has_dependencies_ = one(queries_->any_dependency, read_id).value_or(JobId{}).value != 0;
 }
@@ -139,6 +143,8 @@ void SqliteTransaction::begin() {
   names_at_begin_ = names_.mark();
   sums_ = {};
   connection_.execute("BEGIN IMMEDIATE");
+  if (has_dependencies_) look_for_dependencies();
+  had_dependencies_ = has_dependencies_;
 }
 
 Result<void> SqliteTransaction::commit() {
@@ -157,7 +163,7 @@ void SqliteTransaction::roll_back() {
   connection_.clear_failure();
   names_.forget_since(names_at_begin_);
   sums_ = {};
-  has_dependencies_ = true;  // not known any more: ask
+  has_dependencies_ = had_dependencies_;
 }
 
 void SqliteTransaction::savepoint() {

@@ -102,6 +102,7 @@ class SqliteTransaction final : public Transaction {
     std::map<std::tuple<ScheduleId, Instant, JobState>, std::int64_t> outcomes;
   };
   void write_sums();
+  void look_for_dependencies();
   std::string long_payload(JobId id);
 
   Connection& connection_;
@@ -112,6 +113,7 @@ class SqliteTransaction final : public Transaction {
   Sums sums_at_savepoint_;
   // No question is asked of a table that is empty, as this one mostly is.
   bool has_dependencies_ = false;
+  bool had_dependencies_ = false;  // when the transaction began
   std::int64_t noted_lane_ = 0;  // by the SQL function note_lane
 
   struct Queries;
