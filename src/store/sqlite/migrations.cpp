@@ -34,6 +34,8 @@ std::string literal(std::string_view text) {
   return quoted_text + "'";
 }
 
+}  // namespace
+
 Result<void> check_owner(Connection& connection) {
   const std::int64_t owner = connection.number("PRAGMA application_id").value_or(0);
   const std::int64_t tables = connection.number("SELECT count(*) FROM sqlite_schema").value_or(0);
@@ -42,12 +44,9 @@ Result<void> check_owner(Connection& connection) {
   return failed(ErrorCode::conflict, "the file holds the tables of another program; name a new file");
 }
 
-}  // namespace
-
 int latest_migration() { return static_cast<int>(embedded::sqlite_migrations.size()); }
 
 Result<void> migrate(Connection& connection, Instant now) {
-  TRY(check_owner(connection));
   connection.execute(fmt::format("PRAGMA application_id = {}", kApplicationId).c_str());
   connection.execute(kMigrationsTable);
   const std::int64_t applied = connection.number("SELECT coalesce(max(number), 0) FROM migrations").value_or(0);

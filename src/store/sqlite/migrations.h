@@ -7,8 +7,11 @@
 
 namespace carillon {
 
-// Brings the file up to this program's schema, one transaction a step. Refuses a file of another program, one that a
-// newer Carillon wrote, and one whose steps were not these.
+// Refuses a file of another program. Only reads.
+Result<void> check_owner(Connection& connection);
+
+// Brings the file up to this program's schema, one transaction a step. Refuses one that a newer Carillon wrote, and one
+// whose steps were not these.
 Result<void> migrate(Connection& connection, Instant now);
 
 // The number of this program's last step.

@@ -14,7 +14,7 @@ namespace carillon {
 
 namespace {
 
-constexpr int kSessionsMax = 16;
+constexpr std::size_t kSessionsMax = 16;
 // How often a running statement looks at the time, in its own steps.
 constexpr int kStepsBetweenLooks = 10'000;
 constexpr int kRowsBetweenLooks = 256;
@@ -69,10 +69,22 @@ SqliteReader::SqliteReader(Connection::Options options, const StoreClock& clock)
 
 SqliteReader::~SqliteReader() = default;
 
+void SqliteReader::pause(std::chrono::milliseconds at_most) {
+  std::unique_lock lock(mutex_);
+  paused_ = true;
+  changed_.wait_for(lock, at_most, [&] { return idle_.size() == open_; });
+}
+
+void SqliteReader::resume() {
+  const std::scoped_lock lock(mutex_);
+  paused_ = false;
+  changed_.notify_all();
+}
+
 Result<std::unique_ptr<SqliteReader::Session>> SqliteReader::take_session() {
   {
     std::unique_lock lock(mutex_);
-    given_back_.wait(lock, [&] { return !idle_.empty() || open_ < kSessionsMax; });
+    changed_.wait(lock, [&] { return !paused_ && (!idle_.empty() || open_ < kSessionsMax); });
     if (!idle_.empty()) {
       auto session = std::move(idle_.back());
       idle_.pop_back();
@@ -84,6 +96,7 @@ Result<std::unique_ptr<SqliteReader::Session>> SqliteReader::take_session() {
   if (!connection) {
     const std::scoped_lock lock(mutex_);
     --open_;
+    changed_.notify_all();
     return std::unexpected(std::move(connection).error());
   }
   return std::make_unique<Session>(*std::move(connection));
@@ -92,7 +105,7 @@ Result<std::unique_ptr<SqliteReader::Session>> SqliteReader::take_session() {
 void SqliteReader::give_back(std::unique_ptr<Session> session) {
   const std::scoped_lock lock(mutex_);
   idle_.push_back(std::move(session));
-  given_back_.notify_one();
+  changed_.notify_all();
 }
 
 template <typename Question>
@@ -280,16 +293,18 @@ Result<JobPage> SqliteReader::jobs(const JobFilter& filter, JobId before, std::s
       const bool from_live = live.more && (!archived.more || live.id() > archived.id());
       Walk& walk = from_live ? live : archived;
       const JobId id = walk.id();
+      bool look = looked % kRowsBetweenLooks == 0;
       if (sieve.lets_through(*walk.query, walk.payload_column)) {
         JobView view{.row = from_live ? read_job_row(*walk.query) : read_archive_row(*walk.query).job};
         if (!from_live) view.finished_at = walk.query->instant(kJobColumns);
         view.lane = sieve.lanes.at(view.row.lane.value);
         complete_view(session, clock_, walk.query->text(walk.payload_column), view);
         if (sieve.accepts(view)) page.jobs.push_back(std::move(view));
+        look = true;  // a long payload may have come from a slow disk
       }
       walk.advance();
       const bool full = page.jobs.size() == page_size(limit);
-      if (full || (looked % kRowsBetweenLooks == 0 && boot_now() > stop_at)) {
+      if (full || (look && boot_now() > stop_at)) {
         if (live.more || archived.more) page.next_before = id;
         break;
       }

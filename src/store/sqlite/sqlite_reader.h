@@ -1,6 +1,7 @@
 // Questions to a SQLite file, each on a read-only connection of its own: a reader never holds up the writer.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -18,6 +19,10 @@ class SqliteReader final : public StoreReader {
  public:
   SqliteReader(Connection::Options options, const StoreClock& clock);
   ~SqliteReader() override;
+
+  // No read begins until `resume`; returns when those that run have ended, or `at_most` has passed.
+  void pause(std::chrono::milliseconds at_most);
+  void resume();
 
   Result<JobView> job(std::string_view tenant, JobId id) override;
   Result<JobPage> jobs(const JobFilter& filter, JobId before, std::size_t limit) override;
@@ -49,9 +54,10 @@ class SqliteReader final : public StoreReader {
   const StoreClock& clock_;
 
   std::mutex mutex_;
-  std::condition_variable given_back_;
+  std::condition_variable changed_;  // any of the following
   std::vector<std::unique_ptr<Session>> idle_;
-  int open_ = 0;
+  std::size_t open_ = 0;
+  bool paused_ = false;
 };
 
 }  // namespace carillon

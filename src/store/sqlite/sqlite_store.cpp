@@ -26,6 +26,9 @@ constexpr int kCheckpointPages = 4096;
 // The log is cut to this size when it begins anew, and emptied by upkeep above it.
 constexpr std::int64_t kLogBytesKept = std::int64_t{64} << 20;
 constexpr std::chrono::seconds kUpkeepEvery{1};
+// No read takes longer than kReadMax, but threads may be slow.
+constexpr std::chrono::seconds kPauseMax{2};
+constexpr int kRoundsAfterVainPause = 3;
 
 // The writer, and the log that it writes. Everything here is done with `writing_` held.
 class SqliteBackend final : public Backend {
@@ -109,10 +112,23 @@ class SqliteBackend final : public Backend {
     if (code == SQLITE_OK) log_pages_ = 0;
   }
 
+  bool log_is_long() const { return log_pages_ * kPageBytes > kLogBytesKept; }
+
   void keep_up() {
     std::unique_lock lock(writing_);
+    int rounds_to_wait = 0;
     while (!stop_.wait_for(lock, kUpkeepEvery, [&] { return stopping_; })) {
-      if (log_pages_ * kPageBytes > kLogBytesKept) empty_log();
+      if (log_is_long()) empty_log();
+      if (!log_is_long() || --rounds_to_wait > 0) continue;
+      // Our own readers may follow each other without a gap. The next ones wait until the last of these has ended; the
+      // writer does not.
+      lock.unlock();
+      reader_.pause(kPauseMax);
+      lock.lock();
+      empty_log();
+      reader_.resume();
+      // If that was not it, a reader from outside is: ours are not to suffer for it.
+      rounds_to_wait = log_is_long() ? kRoundsAfterVainPause : 0;
     }
   }
 
@@ -172,6 +188,7 @@ Result<std::unique_ptr<Backend>> open_file(const SqliteOptions& options, const S
     TRY_ASSIGN(lock, FileLock::take(real_path(options.path)));
   }
   TRY_ASSIGN(std::unique_ptr<Connection> connection, Connection::open({.path = options.path, .vfs = options.vfs}));
+  TRY(check_owner(*connection));  // before anything is written
   TRY(configure(*connection, options.synchronous));
   TRY(migrate(*connection, clock.wall()));
   auto backend = std::make_unique<SqliteBackend>(options, clock, std::move(lock), std::move(connection));

@@ -1,0 +1,265 @@
+// Files that are not ours, not of our time, or not whole: refused in words, never a crash.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+
+#include "durability/loaded_file.h"
+
+namespace carillon::test {
+namespace {
+
+using testing::AllOf;
+using testing::AnyOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::string bytes_of(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string bytes(std::filesystem::file_size(path), '\0');
+  in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  return bytes;
+}
+
+void put_bytes(const std::string& path, const std::string& bytes) {
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  out << bytes;
+}
+
+class SchemaTest : public testing::Test {
+ protected:
+  std::string path() const { return folder_.file("jobs.db"); }
+  // A store that was opened once and holds a few jobs.
+  void make_store() {
+    FixedClock clock;
+    auto store = open_sqlite({.path = path()}, clock);
+    ASSERT_TRUE(store) << store.error().message;
+    Ledger ledger;
+    Load load((*store)->jobs(), straight_to(**store), ledger, {.payload_bytes_max = 30'000});
+    for (int i = 0; i < 60; ++i) ASSERT_TRUE(load.step());
+  }
+  void change(const std::string& sql) {
+    PlainConnection connection(path());
+    connection.run(sql);
+    connection.run("PRAGMA wal_checkpoint(TRUNCATE)");
+  }
+  Error refusal() {
+    Error error = error_of(open_sqlite({.path = path()}));
+    EXPECT_THAT(error.message, HasSubstr("cannot open store"));
+    EXPECT_THAT(error.message, HasSubstr(path()));
+    expect_one_line(error);
+    return error;
+  }
+  void report(const char* what, const Error& error) {
+    std::printf("REPORT schema, %s: %s: %s\n", what, std::string(to_string(error.code)).c_str(), error.message.c_str());
+  }
+
+  ScratchFolder folder_;
+};
+
+TEST_F(SchemaTest, AFileOfANewerCarillonIsRefused) {
+  make_store();
+  change("INSERT INTO migrations (number, name, checksum, applied_at) VALUES (9999, 'future', 'x', 0)");
+  const Error error = refusal();
+  EXPECT_EQ(error.code, ErrorCode::conflict);
+  EXPECT_THAT(error.message, AllOf(HasSubstr("9999"), HasSubstr("newer Carillon")));
+  report("a newer file", error);
+
+  change("DELETE FROM migrations WHERE number = 9999");
+  EXPECT_TRUE(open_sqlite({.path = path()}));
+}
+
+TEST_F(SchemaTest, AChangedStepIsRefused) {
+  make_store();
+  change("UPDATE migrations SET checksum = '0123456789abcdef' WHERE number = 1");
+  const Error error = refusal();
+  EXPECT_EQ(error.code, ErrorCode::conflict);
+  EXPECT_THAT(error.message, HasSubstr("step 1"));
+  report("a changed step", error);
+}
+
+TEST_F(SchemaTest, TheFileOfAnotherProgramIsRefusedAndLeftAsItWas) {
+  for (const char* sql :
+       {"CREATE TABLE bookmarks (url TEXT)", "CREATE TABLE bookmarks (url TEXT); PRAGMA application_id = 77",
+        "CREATE TABLE migrations (number INTEGER PRIMARY KEY, version TEXT)",
+        "PRAGMA application_id = 77; PRAGMA user_version = 3"}) {
+    SCOPED_TRACE(sql);
+    std::filesystem::remove(path());
+    {
+      PlainConnection connection(path());
+      connection.run(sql);
+    }
+    const std::string before = bytes_of(path());
+    const Error error = refusal();
+    EXPECT_EQ(error.code, ErrorCode::conflict);
+    EXPECT_THAT(error.message, HasSubstr("another program"));
+    EXPECT_TRUE(bytes_of(path()) == before);
+    report("another program's file", error);
+  }
+}
+
+TEST_F(SchemaTest, ATextFileIsRefusedAndLeftAsItWas) {
+  const std::string text = "Dear diary, today I wrote more than sixteen bytes, and then some more.\n";
+  put_bytes(path(), text);
+  const Error error = refusal();
+  EXPECT_EQ(error.code, ErrorCode::database_error);
+  EXPECT_THAT(error.message, HasSubstr("not a database"));
+  EXPECT_EQ(bytes_of(path()), text);
+  report("a text file", error);
+}
+
+TEST_F(SchemaTest, AFolderOrAMissingFolderIsRefused) {
+  std::filesystem::create_directory(path());
+  report("a folder", refusal());
+  const Error error = error_of(open_sqlite({.path = folder_.file("nowhere/jobs.db")}));
+  EXPECT_EQ(error.code, ErrorCode::not_found);
+  EXPECT_THAT(error.message, HasSubstr("nowhere"));
+}
+
+TEST_F(SchemaTest, AnEmptyFileBecomesAStore) {
+  put_bytes(path(), "");
+  EXPECT_TRUE(open_sqlite({.path = path()}));
+}
+
+// ---- Cut off while it is made ------------------------------------------------------------------------------------
+
+TEST(SchemaPower, APowerFailureAtEachCallOfTheFirstOpenIsResumed) {
+  std::uint64_t calls = 0;
+  {
+    LoadedFile file(DiskModel::in_memory);
+    ASSERT_TRUE(file.open());
+    calls = file.vfs().counts().of(kMutatingKinds);
+  }
+  int cut = 0;
+  for (std::uint64_t nth = 1; nth <= calls; ++nth) {
+    for (const Survivors survivors : {Survivors::random, Survivors::none, Survivors::all}) {
+      SCOPED_TRACE(fmt::format("call {}, survivors {}", nth, static_cast<int>(survivors)));
+      LoadedFile file(DiskModel::in_memory);
+      if (survivors == Survivors::random) {
+        file.vfs().power_off_at(nth);
+      } else {
+        file.vfs().fail({.kinds = kMutatingKinds, .nth = nth, .lasts = FaultLasts::until_cleared});
+      }
+      cut += !file.open();
+      file.vfs().power_off(survivors);
+      file.close();
+      file.vfs().clear_faults();
+      file.vfs().power_on();
+      const Result<void> again = file.open();
+      ASSERT_TRUE(again) << again.error().message;
+      ASSERT_TRUE(file.work(5).all_good());
+      ASSERT_THAT(file.violations(), IsEmpty());
+    }
+  }
+  std::printf(
+      "REPORT schema: the first open was cut off at each of %zu calls that change the disk, %d times before it "
+      "was done; the next open went on each time\n",
+      static_cast<std::size_t>(calls), cut);
+  EXPECT_GT(cut, 0);
+}
+
+// ---- Damage ------------------------------------------------------------------------------------------------------
+
+constexpr std::size_t kPageBytes = 8192;
+
+struct Damage {
+  enum class Kind : std::uint8_t { zeros, noise, flips, cut };
+  Kind kind;
+  std::uint64_t seed;
+};
+
+std::string damaged(std::string bytes, const Damage& damage) {
+  SeededRandom random(damage.seed);
+  const std::size_t page = random.below(bytes.size() / kPageBytes) * kPageBytes;
+  switch (damage.kind) {
+    case Damage::Kind::zeros: std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(page), kPageBytes, '\0'); break;
+    case Damage::Kind::noise:
+      for (std::size_t i = 0; i < kPageBytes; ++i) bytes[page + i] = static_cast<char>(random.below(256));
+      break;
+    case Damage::Kind::flips:
+      for (int i = 0; i < 20; ++i) bytes[page + random.below(kPageBytes)] ^= static_cast<char>(1U << random.below(8));
+      break;
+    case Damage::Kind::cut: bytes.resize(page + kPageBytes / 2); break;
+  }
+  return bytes;
+}
+
+// Everything that can be asked, whatever the answers are. The codes of the errors among them.
+std::set<ErrorCode> use_all_of(const std::string& path) {
+  std::set<ErrorCode> codes;
+  const auto note = [&](const auto& answer) {
+    if (!answer) codes.insert(answer.error().code);
+  };
+  FixedClock clock;
+  clock.advance(1h);
+  auto store = open_sqlite({.path = path}, clock);
+  note(store);
+  if (!store) return codes;
+  StoreReader& reader = (*store)->reader();
+  JobStore& jobs = (*store)->jobs();
+  const auto page = reader.jobs({.text = "fill"}, {}, 500);
+  note(page);
+  note(reader.counts("default"));
+  std::vector<JobId> ids;
+  if (page) {
+    for (const JobView& view : page->jobs) ids.push_back(view.row.id);
+  }
+  for (const JobId id : ids) note(reader.job("default", id));
+  const auto live = jobs.load_live({}, clock.wall(), 1000);
+  note(live);
+  note(jobs.load_later(clock.wall(), clock.wall() + 24h, 1000));
+  const auto leases = jobs.leases();
+  note(leases);
+  for (const auto& answer :
+       jobs.enqueue(std::array{NewJob{.type = "mail.send", .payload = "1"}, NewJob{.type = "new"}})) {
+    note(answer);
+  }
+  for (const JobId id : ids) {
+    const auto leased = jobs.claim({.worker = "eve", .jobs = {&id, 1}});
+    note(leased);
+    if (!leased || leased->empty()) continue;
+    const Settlement done{.job = id, .token = leased->front().token};
+    note(jobs.settle({&done, 1}).front());
+  }
+  if (leases) {
+    for (const LeaseRow& lease : *leases) {
+      const Settlement done{.job = lease.job, .token = lease.token};
+      note(jobs.settle({&done, 1}).front());
+    }
+  }
+  note(jobs.reap(100));
+  note(jobs.finish_overdue(100));
+  note(jobs.act_on({}, JobAction::cancel, {}, 100));
+  note(jobs.prune({}));
+  return codes;
+}
+
+TEST_F(SchemaTest, ADamagedFileGivesErrorsAndNoCrash) {
+  make_store();
+  const std::string whole = bytes_of(path());
+  ASSERT_GT(whole.size(), 20 * kPageBytes);
+  const std::uint64_t files = is_full_run() ? 3000 : 60;
+  std::uint64_t noticed = 0;
+  std::uint64_t as_damage = 0;
+  for (std::uint64_t seed = 1; seed <= files; ++seed) {
+    const Damage damage{.kind = static_cast<Damage::Kind>(seed % 4), .seed = seed};
+    SCOPED_TRACE(fmt::format("damage of kind {}, seed {}", seed % 4, seed));
+    for (const char* suffix : {"-wal", "-shm"}) std::filesystem::remove(path() + suffix);
+    put_bytes(path(), damaged(whole, damage));
+    const std::set<ErrorCode> codes = use_all_of(path());
+    noticed += !codes.empty();
+    as_damage += codes.contains(ErrorCode::database_error);
+  }
+  std::printf(
+      "REPORT schema: of %zu damaged files (zeros, noise, flipped bits, cut off) none crashed; %zu gave an "
+      "error, %zu of them database_error\n",
+      static_cast<std::size_t>(files), static_cast<std::size_t>(noticed), static_cast<std::size_t>(as_damage));
+  EXPECT_GT(as_damage, files / 4);
+}
+
+}  // namespace
+}  // namespace carillon::test
