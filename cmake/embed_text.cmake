@@ -2,18 +2,17 @@
 list(LENGTH FILES count)
 file(WRITE ${HEADER} "#pragma once
 #include <array>
-#include <string_view>
-namespace carillon::embedded {
-struct ${NAME}_file {
-  std::string_view name;
-  std::string_view text;
-};
-extern const std::array<${NAME}_file, ${count}> ${NAME};
-}  // namespace carillon::embedded
+
+#include \"base/embedded_text.h\"
+
+namespace carillon {
+extern const std::array<EmbeddedText, ${count}> ${CONSTANT};
+}  // namespace carillon
 ")
 file(WRITE ${SOURCE} "#include \"embedded/${NAME}.h\"
-namespace carillon::embedded {
-const std::array<${NAME}_file, ${count}> ${NAME}{{
+
+namespace carillon {
+const std::array<EmbeddedText, ${count}> ${CONSTANT}{{
 ")
 foreach(path IN LISTS FILES)
   get_filename_component(name ${path} NAME)
@@ -21,5 +20,5 @@ foreach(path IN LISTS FILES)
   file(APPEND ${SOURCE} "    {\"${name}\", R\"embedded(${text})embedded\"},\n")
 endforeach()
 file(APPEND ${SOURCE} "}};
-}  // namespace carillon::embedded
+}  // namespace carillon
 ")

@@ -27,7 +27,7 @@ constexpr int kCheckBits = 53;
 constexpr std::uint64_t kCheckMask = (std::uint64_t{1} << kCheckBits) - 1;
 
 std::uint64_t check_of(std::int64_t value) {
-  std::array<char, 8> bytes;
+  std::array<char, 8> bytes{};
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     bytes[i] = static_cast<char>(static_cast<std::uint64_t>(value) >> (8 * i) & 0xFF);
   }

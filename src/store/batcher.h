@@ -57,6 +57,7 @@ class Batcher {
     using Answer = std::invoke_result_t<UseCase, Store&>;
     std::promise<Answer> promise;
     auto future = promise.get_future();
+    // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks): the promise moves into the write, which owns it
     submit(
         std::move(use_case),
         [promise = std::move(promise)](Answer answer) mutable { promise.set_value(std::move(answer)); }, bytes);

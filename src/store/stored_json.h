@@ -21,6 +21,9 @@ Result<Json> parse_stored(std::string_view what, std::string_view text);
 class StoredObject {
  public:
   StoredObject(std::string_view text, const Json& object) : text_(text), object_(object) {}
+  StoredObject(const StoredObject&) = delete;
+  StoredObject& operator=(const StoredObject&) = delete;
+  ~StoredObject() = default;
 
   std::string text(std::string_view name) const;
   std::optional<std::int64_t> integer(std::string_view name) const;

@@ -74,6 +74,9 @@ void must(const Result<T>& result) {
 class StoreLoop {
  public:
   StoreLoop(Store& store, std::string payload) : store_(store), payload_(std::move(payload)) {}
+  StoreLoop(const StoreLoop&) = delete;
+  StoreLoop& operator=(const StoreLoop&) = delete;
+  ~StoreLoop() = default;
 
   void enqueue(int count) {
     // Made once: whoever submits jobs has made them.
@@ -288,8 +291,8 @@ class Overwrite {
 
  private:
   static constexpr int kBlocks = 256;
-  void write_block(int index) {
-    std::array<char, 4096> block;
+  void write_block(int index) const {
+    std::array<char, 4096> block{};
     block.fill(static_cast<char>(next_));
     CHECK(pwrite(descriptor_, block.data(), block.size(), static_cast<off_t>(index) * 4096) == 4096);
   }

@@ -17,7 +17,7 @@ Result<Document> put_document_row(Context& context, const DocumentPut& put) {
                                                    put.key.kind, quoted(put.key.name), revision, *put.if_revision));
   }
   if (known && known->body == put.body) return *known;
-  const Document document{.key = put.key, .revision = revision + 1, .body = put.body, .updated_at = context.now};
+  Document document{.key = put.key, .revision = revision + 1, .body = put.body, .updated_at = context.now};
   context.tx.put_document(document);
   return document;
 }

@@ -12,6 +12,7 @@
 namespace carillon {
 
 struct Context {
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-const-or-ref-data-members): lives as long as one transaction, never assigned
   Transaction& tx;
   std::function<JobId(Instant)> new_id;
   Instant now;

@@ -29,6 +29,9 @@ template <typename Key, typename Value>
 class JournaledMap {
  public:
   explicit JournaledMap(UndoLog& undo) : undo_(undo) {}
+  JournaledMap(const JournaledMap&) = delete;
+  JournaledMap& operator=(const JournaledMap&) = delete;
+  ~JournaledMap() = default;
 
   std::optional<Value> get(const Key& key) const {
     const auto found = rows_.find(key);

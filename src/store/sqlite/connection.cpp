@@ -17,7 +17,7 @@ namespace {
 std::map<std::string_view, std::string_view> read_queries() {
   constexpr std::string_view kMark = "-- name: ";
   std::map<std::string_view, std::string_view> queries;
-  for (const auto& file : embedded::sqlite_queries) {
+  for (const auto& file : kSqliteQueries) {
     std::size_t mark = file.text.find(kMark);
     while (mark != std::string_view::npos) {
       const std::size_t name_begin = mark + kMark.size();

@@ -111,9 +111,7 @@ class Query {
       bind_null(index);
     } else if constexpr (std::is_convertible_v<const Value&, std::string_view>) {
       bind_text(index, value);
-    } else if constexpr (std::is_integral_v<Value>) {
-      bind_integer(index, static_cast<std::int64_t>(value));
-    } else if constexpr (std::is_enum_v<Value>) {
+    } else if constexpr (std::is_integral_v<Value> || std::is_enum_v<Value>) {
       bind_integer(index, static_cast<std::int64_t>(value));
     } else if constexpr (requires { value.time_since_epoch(); }) {
       bind_integer(index, value.time_since_epoch().count());
@@ -144,6 +142,7 @@ class Query {
 // Bound as NULL if it is empty, or the id of nothing.
 template <typename Value>
 struct OrNull {
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-const-or-ref-data-members): lives as long as one call
   const Value& or_null;
   bool is_null() const {
     if constexpr (requires { or_null.empty(); }) {

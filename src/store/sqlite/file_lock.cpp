@@ -7,8 +7,8 @@
 
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <string_view>
+#include <system_error>
 
 #include "base/clock.h"
 #include "core/instant.h"
@@ -16,6 +16,8 @@
 namespace carillon {
 
 namespace {
+
+std::string reason_of(int error) { return std::generic_category().message(error); }
 
 // What stands in the file: "process 4711 on host, since 2026-…".
 std::string read_holder(int descriptor) {
@@ -43,14 +45,14 @@ Result<std::unique_ptr<FileLock>> FileLock::take(const std::string& path) {
   const std::string name = path + ".lock";
   const int descriptor = open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (descriptor < 0) {
-    return failed(ErrorCode::unavailable, fmt::format("cannot open {}: {}", quoted(name), std::strerror(errno)));
+    return failed(ErrorCode::unavailable, fmt::format("cannot open {}: {}", quoted(name), reason_of(errno)));
   }
   if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
     const int reason = errno;
     std::string holder = read_holder(descriptor);
     close(descriptor);
     if (reason != EWOULDBLOCK) {
-      return failed(ErrorCode::unavailable, fmt::format("cannot lock {}: {}", quoted(name), std::strerror(reason)));
+      return failed(ErrorCode::unavailable, fmt::format("cannot lock {}: {}", quoted(name), reason_of(reason)));
     }
     return failed(ErrorCode::conflict,
                   fmt::format("{} is in use by {}; one process may have it open", quoted(path), holder));

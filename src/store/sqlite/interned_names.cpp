@@ -1,7 +1,5 @@
 #include "store/sqlite/interned_names.h"
 
-#include "base/check.h"
-
 namespace carillon {
 
 std::string InternedNames::lane_key(std::string_view tenant, std::string_view queue) {
@@ -13,16 +11,23 @@ std::string InternedNames::lane_key(std::string_view tenant, std::string_view qu
   return key;
 }
 
+// Numbers have no gaps, unless the file is damaged.
+bool InternedNames::expect_number(std::int64_t found, std::size_t expected) {
+  if (found == static_cast<std::int64_t>(expected)) return true;
+  connection_.fail({.code = ErrorCode::database_error, .message = "the file is damaged: lanes or types are missing"});
+  return false;
+}
+
 void InternedNames::load() {
   forget_since({});
   for (select_lanes_.with(); select_lanes_.next();) {
-    CHECK(select_lanes_.integer(0) == static_cast<std::int64_t>(lanes_.size()) + 1);
+    if (!expect_number(select_lanes_.integer(0), lanes_.size() + 1)) return select_lanes_.reset();
     lanes_.push_back({.tenant = select_lanes_.string(1), .queue = select_lanes_.string(2)});
     lane_ids_.emplace(lane_key(lanes_.back().tenant, lanes_.back().queue),
                       LaneId{static_cast<std::int64_t>(lanes_.size())});
   }
   for (select_types_.with(); select_types_.next();) {
-    CHECK(select_types_.integer(0) == static_cast<std::int64_t>(types_.size()) + 1);
+    if (!expect_number(select_types_.integer(0), types_.size() + 1)) return select_types_.reset();
     types_.push_back(select_types_.string(1));
     type_ids_.emplace(types_.back(), TypeId{static_cast<std::int64_t>(types_.size())});
   }

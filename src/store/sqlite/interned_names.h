@@ -31,6 +31,7 @@ class InternedNames {
   const std::string& type_name(TypeId type) const;
 
  private:
+  bool expect_number(std::int64_t found, std::size_t expected);
   static std::string lane_key(std::string_view tenant, std::string_view queue);
 
   Connection& connection_;

@@ -44,7 +44,7 @@ Result<void> check_owner(Connection& connection) {
   return failed(ErrorCode::conflict, "the file holds the tables of another program; name a new file");
 }
 
-int latest_migration() { return static_cast<int>(embedded::sqlite_migrations.size()); }
+int latest_migration() { return static_cast<int>(kSqliteMigrations.size()); }
 
 Result<void> migrate(Connection& connection, Instant now) {
   connection.execute(fmt::format("PRAGMA application_id = {}", kApplicationId).c_str());
@@ -58,7 +58,7 @@ Result<void> migrate(Connection& connection, Instant now) {
                               applied, latest_migration()));
   }
   int number = 0;
-  for (const auto& [name, text] : embedded::sqlite_migrations) {
+  for (const auto& [name, text] : kSqliteMigrations) {
     ++number;
     if (number <= applied) {
       const auto known =

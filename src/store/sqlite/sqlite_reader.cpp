@@ -227,6 +227,7 @@ struct Walk {
 
 // What a filter means in numbers, so that a row that does not match costs nothing but a look.
 struct Sieve {
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-const-or-ref-data-members): lives as long as one question
   const JobFilter& filter;
   std::unordered_map<std::int64_t, Lane> lanes;  // that match
   std::optional<std::int64_t> type;
