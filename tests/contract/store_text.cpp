@@ -1,0 +1,154 @@
+#include "contract/store_text.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "support/results.h"
+
+namespace carillon::test {
+
+namespace {
+
+std::string at(std::optional<Instant> instant) {
+  return instant ? fmt::format("{}", instant->time_since_epoch().count()) : "-";
+}
+
+std::string lane_text(const Lane& lane) { return lane.tenant + "/" + lane.queue; }
+
+std::string lease_text(const LeaseRow& lease) {
+  return fmt::format("lease {} token {} attempt {} by {} in_process {} claimed {} length {} until {} timeout {}",
+                     lease.job.value, lease.token, lease.attempt, lease.worker, lease.in_process, at(lease.claimed_at),
+                     lease.length.count(), lease.until.count(), lease.timeout_at.count());
+}
+
+std::string outcome_text(const OutcomeRow& row) {
+  return fmt::format("  outcome {} {} until {} range {} job {} {} parked {} \"{}\" at {}", row.subject, at(row.slot),
+                     at(row.until), row.range, row.job.value, row.outcome ? to_string(*row.outcome) : "open",
+                     row.parked, row.reason, at(row.at));
+}
+
+std::string job_text(StoreReader& reader, const std::string& tenant, const JobView& listed) {
+  const JobView view = value_of(reader.job(tenant, listed.row.id));
+  const JobRow& row = view.row;
+  std::string text = fmt::format(
+      "job {} {} {} {} priority {} run_at {} attempts {} token {} deadline {} later {} {}/{} slot {} finished {}\n",
+      row.id.value, to_string(view.state), lane_text(view.lane), view.type, row.priority, at(row.run_at), row.attempts,
+      row.token, at(row.deadline), row.later, view.schedule, row.subject, at(row.slot), at(view.finished_at));
+  text += fmt::format("  options {} detail {} payload {}\n", row.options, row.detail, view.payload);
+  if (view.lease) text += "  " + lease_text(*view.lease) + " wall " + at(view.lease_until) + "\n";
+  for (const AttemptRow& attempt : view.attempts) {
+    text += fmt::format("  attempt {} token {} {} by {} from {} to {} {} \"{}\"\n", attempt.number, attempt.token,
+                        to_string(attempt.result), attempt.worker, at(attempt.started_at), at(attempt.finished_at),
+                        attempt.error_class, attempt.error);
+  }
+  std::vector<JobId> parents = view.depends_on;
+  std::ranges::sort(parents);
+  for (const JobId parent : parents) text += fmt::format("  waits for {}\n", parent.value);
+  if (listed.state != view.state || listed.row != view.row) text += "  (its list says otherwise)\n";
+  return text;
+}
+
+std::string jobs_text(Store& store, const std::string& tenant) {
+  std::string text;
+  JobFilter filter;
+  filter.tenant = tenant;
+  JobId before;
+  do {
+    const JobPage page = value_of(store.reader().jobs(filter, before, 7));
+    for (const JobView& view : page.jobs) text += job_text(store.reader(), tenant, view);
+    before = page.next_before;
+  } while (before);
+  std::vector<std::string> lines;
+  for (const StateCount& count : value_of(store.reader().counts(tenant))) {
+    if (count.count == 0) continue;
+    lines.push_back(fmt::format("count {} {} {}\n", lane_text(count.lane), to_string(count.state), count.count));
+  }
+  std::ranges::sort(lines);
+  for (const std::string& line : lines) text += line;
+  return text;
+}
+
+std::string schedules_text(Store& store, const std::string& tenant) {
+  StoreReader& reader = store.reader();
+  std::string text;
+  for (const ScheduleRow& row : value_of(reader.schedules(tenant, "", kPageMax))) {
+    text += fmt::format("schedule {} revision {} enabled {} paused {} {}\n", row.name, row.revision, row.enabled,
+                        at(row.paused_until), row.definition);
+    for (const SubjectRow& subject : value_of(reader.subjects(row.id, std::nullopt, kPageMax))) {
+      text += "  " + text_of(store, subject) + "\n";
+      for (const OutcomeRow& gap : value_of(reader.gaps(row.id, subject.subject, kPageMax))) {
+        text += "  gap" + outcome_text(gap) + "\n";
+      }
+    }
+    for (const OutcomeRow& outcome : value_of(reader.outcomes({.schedule = row.id}))) {
+      text += outcome_text(outcome) + "\n";
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string text_of(Store& store, const ReadyJob& job) {
+  return fmt::format("ready {} {} {} priority {} at {} options {}", job.id.value,
+                     lane_text(store.jobs().lane(job.lane)), store.jobs().type_name(job.type), job.priority,
+                     at(job.run_at), job.has_options);
+}
+
+std::string text_of(Store& store, const Enqueued& answer) {
+  const bool queued = answer.state == JobState::queued;
+  return fmt::format("{} {} {} {}", answer.id.value, answer.deduplicated ? "again" : "new", to_string(answer.state),
+                     queued ? text_of(store, answer.ready) : "");
+}
+
+std::string text_of(Store& /*store*/, const LeasedJob& job) {
+  return fmt::format("{} {}/{} {} {} priority {} attempt {} token {} run_at {} deadline {} until {} {} {} {}/{}/{} {}",
+                     job.id.value, job.tenant, job.queue, job.type, job.payload, job.priority, job.attempt, job.token,
+                     at(job.run_at), at(job.deadline), at(job.lease_until), job.lease.count(), job.timeout.count(),
+                     job.schedule, job.subject, at(job.slot), job.options);
+}
+
+std::string text_of(Store& /*store*/, const Extended& answer) {
+  return fmt::format("until {} cancel {}", at(answer.lease_until), answer.cancel_requested);
+}
+
+std::string text_of(Store& store, const Settled& answer) {
+  const bool queued = answer.state == JobState::queued;
+  return fmt::format("{} {} {}\n{}", answer.id.value, to_string(answer.state), queued ? at(answer.run_at) : "",
+                     text_of(store, answer.ready));
+}
+
+std::string text_of(Store& store, const Reaped& answer) {
+  return fmt::format("{} {} by {} {}\n{}", answer.id.value, to_string(answer.result), answer.worker,
+                     to_string(answer.state), text_of(store, answer.ready));
+}
+
+std::string text_of(Store& store, const Changed& answer) {
+  return fmt::format("{} {} cancel {}\n{}", answer.id.value, to_string(answer.state), answer.cancel_requested,
+                     text_of(store, answer.ready));
+}
+
+std::string text_of(Store& store, const Advanced& answer) {
+  return fmt::format("version {}\n{}", answer.version, text_of(store, answer.jobs));
+}
+
+std::string text_of(Store& /*store*/, const SubjectRow& row) {
+  return fmt::format("subject {} version {} next {} position {} open {} cursor {} overrides {} state {}", row.subject,
+                     row.version, at(row.next_at), at(row.position), row.open_job.value, at(row.cursor), row.overrides,
+                     row.state);
+}
+
+std::string everything(Store& store, const std::vector<std::string>& tenants) {
+  std::string text;
+  for (const std::string& tenant : tenants) text += jobs_text(store, tenant) + schedules_text(store, tenant);
+  std::vector<std::string> leases;
+  for (const LeaseRow& lease : value_of(store.jobs().leases())) leases.push_back(lease_text(lease) + "\n");
+  std::ranges::sort(leases);
+  for (const std::string& lease : leases) text += lease;
+  text += "live\n" + text_of(store, value_of(store.jobs().load_live({}, kInstantMax, 1'000'000)).jobs);
+  text += "far off\n" + text_of(store, value_of(store.jobs().load_later(kInstantMin, kInstantMax, 1'000'000)));
+  return text;
+}
+
+}  // namespace carillon::test
