@@ -161,7 +161,7 @@ TEST(IoError, OpeningANewFileFailsAndWorksTheNextTime) {
 
 TEST(IoError, OpeningAFileWithJobsFailsAndWorksTheNextTime) {
   for (const DiskModel disk : {DiskModel::in_memory, DiskModel::real_files}) {
-    const Tally tally = fail_each_call_of_opening(disk, true, 1);
+    const Tally tally = fail_each_call_of_opening(disk, true, is_full_run() ? 1 : 3);
     EXPECT_THAT(tally.examples, IsEmpty());
     EXPECT_GT(tally.answered, 0);
   }

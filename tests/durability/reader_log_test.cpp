@@ -90,7 +90,7 @@ Walk walk_all(StoreReader& reader, const JobFilter& filter) {
 TEST_F(ReaderLog, AListThatFindsNothingIsCutAndGoesOnToItsEnd) {
   open();
   store_.reset();
-  put_archive(is_full_run() ? 3'000'000 : 500'000);
+  put_archive(is_full_run() ? 3'000'000 : 400'000);
   open();
   const Walk walk = walk_all(store_->reader(), {.tag = "absent"});
   EXPECT_EQ(walk.jobs, 0U);
@@ -99,7 +99,7 @@ TEST_F(ReaderLog, AListThatFindsNothingIsCutAndGoesOnToItsEnd) {
   std::printf(
       "REPORT readers: a filter that matches none of %s rows: %d pages, each cut by %lld ms at the latest, "
       "then the end\n",
-      is_full_run() ? "3,000,000" : "500,000", walk.pages, static_cast<long long>(walk.slowest.count()));
+      is_full_run() ? "3,000,000" : "400,000", walk.pages, static_cast<long long>(walk.slowest.count()));
 }
 
 TEST_F(ReaderLog, LongPayloadsAreSearchedInPartsToo) {
@@ -116,7 +116,7 @@ TEST_F(ReaderLog, LongPayloadsAreSearchedInPartsToo) {
 TEST_F(ReaderLog, OurReadersDoNotHoldUpTheWriter) {
   open();
   store_.reset();
-  put_archive(100'000);
+  put_archive(50'000);
   open();
   const auto commits_in = [&](milliseconds time) {
     struct {
@@ -131,7 +131,7 @@ TEST_F(ReaderLog, OurReadersDoNotHoldUpTheWriter) {
     }
     return seen;
   };
-  const milliseconds time = is_full_run() ? 5s : 700ms;
+  const milliseconds time = is_full_run() ? 5s : 400ms;
   const auto alone = commits_in(time);
   std::atomic<bool> stop = false;
   std::atomic<int> walks = 0;

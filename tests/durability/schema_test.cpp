@@ -134,9 +134,13 @@ TEST(SchemaPower, APowerFailureAtEachCallOfTheFirstOpenIsResumed) {
     ASSERT_TRUE(file.open());
     calls = file.vfs().counts().of(kMutatingKinds);
   }
+  int openings = 0;
   int cut = 0;
   for (std::uint64_t nth = 1; nth <= calls; ++nth) {
     for (const Survivors survivors : {Survivors::random, Survivors::none, Survivors::all}) {
+      // One of the three each, unless there is time.
+      if (!is_full_run() && static_cast<std::uint64_t>(survivors) != nth % 3) continue;
+      ++openings;
       SCOPED_TRACE(fmt::format("call {}, survivors {}", nth, static_cast<int>(survivors)));
       LoadedFile file(DiskModel::in_memory);
       if (survivors == Survivors::random) {
@@ -156,9 +160,9 @@ TEST(SchemaPower, APowerFailureAtEachCallOfTheFirstOpenIsResumed) {
     }
   }
   std::printf(
-      "REPORT schema: the first open was cut off at each of %zu calls that change the disk, %d times before it "
+      "REPORT schema: the first open was cut off at each of %zu calls that change the disk, %d times, %d before it "
       "was done; the next open went on each time\n",
-      static_cast<std::size_t>(calls), cut);
+      static_cast<std::size_t>(calls), openings, cut);
   EXPECT_GT(cut, 0);
 }
 

@@ -168,6 +168,15 @@ void Query::reset() {
 
 std::int64_t Query::integer(int column) const { return sqlite3_column_int64(statement_, column); }
 
+std::int64_t Query::integer_within(int column, std::int64_t lowest, std::int64_t highest) const {
+  const std::int64_t found = integer(column);
+  if (found >= lowest && found <= highest) return found;
+  connection_.fail({.code = ErrorCode::database_error,
+                    .message = fmt::format("the file is damaged: {}: {} is {}", name_,
+                                           sqlite3_column_name(statement_, column), found)});
+  return lowest;
+}
+
 bool Query::is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
 
 std::string_view Query::text(int column) const {

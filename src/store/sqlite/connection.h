@@ -91,10 +91,15 @@ class Query {
   void reset();
 
   std::int64_t integer(int column) const;
+  // One that the schema bounds. Outside of the bounds the file is damaged: that fails, and gives `lowest`.
+  std::int64_t integer_within(int column, std::int64_t lowest, std::int64_t highest) const;
   bool is_null(int column) const;
   std::string_view text(int column) const;  // valid until the next step; "" for NULL
   std::string string(int column) const { return std::string(text(column)); }
-  Instant instant(int column) const { return Instant(Duration(integer(column))); }
+  Instant instant(int column) const {
+    return Instant(Duration(
+        integer_within(column, kInstantMin.time_since_epoch().count(), kInstantMax.time_since_epoch().count())));
+  }
   std::optional<Instant> optional_instant(int column) const {
     return is_null(column) ? std::nullopt : std::optional(instant(column));
   }

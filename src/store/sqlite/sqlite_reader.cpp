@@ -321,7 +321,7 @@ Result<std::vector<StateCount>> SqliteReader::counts(std::string_view tenant) {
     session.counts.with(tenant);
     return rows_of(session.counts, [&](const Query& query) {
       return StateCount{.lane = {.tenant = std::string(tenant), .queue = query.string(0)},
-                        .state = static_cast<JobState>(query.integer(1)),
+                        .state = read_state(query, 1),
                         .count = query.integer(2)};
     });
   });
@@ -400,7 +400,7 @@ Result<std::vector<OutcomeCount>> SqliteReader::outcome_counts(ScheduleId schedu
     return rows_of(session.outcome_counts, [&](const Query& query) {
       return OutcomeCount{.day = day,
                           .minute = static_cast<int>(query.integer(0)),
-                          .outcome = static_cast<JobState>(query.integer(1)),
+                          .outcome = read_state(query, 1),
                           .count = query.integer(2)};
     });
   });

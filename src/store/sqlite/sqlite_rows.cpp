@@ -1,17 +1,42 @@
 #include "store/sqlite/sqlite_rows.h"
 
+#include <iterator>
+
+#include "core/job.h"
+
 namespace carillon {
+
+namespace {
+
+// What a damaged file may hold must not become a value that the rest of the program takes for impossible.
+constexpr std::int64_t kCountMax = std::int64_t{1} << 31;
+constexpr std::int64_t kBootMax = std::int64_t{1} << 61;
+
+JobId read_job_id(const Query& query, int column) { return {query.integer_within(column, 1, INT64_MAX)}; }
+std::int64_t read_token(const Query& query, int column) { return query.integer_within(column, 0, INT64_MAX - 1); }
+std::uint32_t read_count(const Query& query, int column) {
+  return static_cast<std::uint32_t>(query.integer_within(column, 0, kCountMax));
+}
+AttemptResult read_result(const Query& query, int column) {
+  return static_cast<AttemptResult>(query.integer_within(column, 0, std::ssize(kAttemptResults) - 1));
+}
+
+}  // namespace
+
+JobState read_state(const Query& query, int column) {
+  return static_cast<JobState>(query.integer_within(column, 0, std::ssize(kJobStates) - 1));
+}
 
 JobRow read_job_row(const Query& query) {
   JobRow row;
-  row.id = {query.integer(0)};
-  row.state = static_cast<JobState>(query.integer(1));
+  row.id = read_job_id(query, 0);
+  row.state = read_state(query, 1);
   row.lane = {query.integer(2)};
   row.type = {query.integer(3)};
-  row.priority = static_cast<int>(query.integer(4));
+  row.priority = static_cast<int>(query.integer_within(4, kPriorityMin, kPriorityMax));
   row.run_at = query.instant(5);
-  row.attempts = static_cast<std::uint32_t>(query.integer(6));
-  row.token = query.integer(7);
+  row.attempts = read_count(query, 6);
+  row.token = read_token(query, 7);
   row.deadline = query.optional_instant(8);
   row.later = query.integer(9) != 0;
   row.schedule = {query.integer(10)};
@@ -25,29 +50,29 @@ JobRow read_job_row(const Query& query) {
 ArchiveRow read_archive_row(const Query& query) {
   ArchiveRow row{.job = read_job_row(query), .finished_at = query.instant(15)};
   row.started_at = query.optional_instant(16);
-  if (!query.is_null(17)) row.result = static_cast<AttemptResult>(query.integer(17));
+  if (!query.is_null(17)) row.result = read_result(query, 17);
   row.worker = query.text(18);
   return row;
 }
 
 LeaseRow read_lease_row(const Query& query, int first_column) {
   const auto column = [&](int index) { return first_column + index; };
-  return {.job = {query.integer(column(0))},
-          .token = query.integer(column(1)),
-          .attempt = static_cast<std::uint32_t>(query.integer(column(2))),
+  return {.job = read_job_id(query, column(0)),
+          .token = read_token(query, column(1)),
+          .attempt = static_cast<std::uint32_t>(query.integer_within(column(2), 1, kCountMax)),
           .worker = query.string(column(3)),
           .in_process = query.integer(column(4)) != 0,
           .claimed_at = query.instant(column(5)),
-          .length = Duration(query.integer(column(6))),
-          .until = BootTime(query.integer(column(7))),
-          .timeout_at = BootTime(query.integer(column(8)))};
+          .length = Duration(query.integer_within(column(6), 0, kBootMax)),
+          .until = BootTime(query.integer_within(column(7), -kBootMax, kBootMax)),
+          .timeout_at = BootTime(query.integer_within(column(8), -kBootMax, kBootMax))};
 }
 
 AttemptRow read_attempt_row(const Query& query) {
-  return {.job = {query.integer(0)},
-          .token = query.integer(1),
-          .number = static_cast<std::uint32_t>(query.integer(2)),
-          .result = static_cast<AttemptResult>(query.integer(3)),
+  return {.job = read_job_id(query, 0),
+          .token = read_token(query, 1),
+          .number = read_count(query, 2),
+          .result = read_result(query, 3),
           .worker = query.string(4),
           .started_at = query.instant(5),
           .finished_at = query.instant(6),
@@ -93,7 +118,7 @@ OutcomeRow read_outcome_row(const Query& query) {
                  .parked = query.integer(7) != 0,
                  .reason = query.string(8),
                  .at = query.optional_instant(9)};
-  if (!query.is_null(6)) row.outcome = static_cast<JobState>(query.integer(6));
+  if (!query.is_null(6)) row.outcome = read_state(query, 6);
   return row;
 }
 

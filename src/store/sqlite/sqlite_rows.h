@@ -9,6 +9,7 @@ namespace carillon {
 inline constexpr int kJobColumns = 15;      // id … detail
 inline constexpr int kArchiveColumns = 19;  // the same, then finished_at … worker
 
+JobState read_state(const Query& query, int column);
 JobRow read_job_row(const Query& query);
 ArchiveRow read_archive_row(const Query& query);
 LeaseRow read_lease_row(const Query& query, int first_column = 0);
