@@ -192,6 +192,9 @@ TEST_P(StoreContract, ADeletedScheduleIsNotThereAnyMore) {
   EXPECT_THAT(value_of(reader().schedules(kTenant, "", 10)), IsEmpty());
   EXPECT_THAT(value_of(plans().schedule_heads({}, 10)), IsEmpty());
   EXPECT_THAT(value_of(plans().subjects_due(id, kInstantMax, 10)), IsEmpty());
+  EXPECT_THAT(value_of(reader().subjects(id, std::nullopt, 10)), IsEmpty());
+  EXPECT_EQ(error_of(reader().subject(id, "a")).code, ErrorCode::not_found);
+  EXPECT_EQ(error_of(plans().delete_subject(id, "a")).code, ErrorCode::not_found);
   EXPECT_EQ(error_of(plans().delete_schedule(kTenant, "standup")).code, ErrorCode::not_found);
   EXPECT_EQ(error_of(plans().set_paused(kTenant, "standup", now())).code, ErrorCode::not_found);
   const SubjectEdit edit{.subject = "b"};
@@ -242,7 +245,10 @@ TEST_P(StoreContract, AScheduleMadeAnewHasNoneOfTheOldSubjects) {  // only their
   const ScheduleId id = schedule();
 
   EXPECT_THAT(value_of(reader().subjects(id, std::nullopt, 10)), IsEmpty());
+  EXPECT_EQ(error_of(reader().subject(id, "a")).code, ErrorCode::not_found);
   EXPECT_THAT(value_of(plans().subjects_due(id, kInstantMax, 10)), IsEmpty());
+  // Before that a head may have told a time of theirs: too early is harmless, too late is not.
+  EXPECT_EQ(value_of(plans().schedule_heads({}, 10)).at(0).next_at, std::nullopt);
   EXPECT_EQ(put_subject(id, {.subject = "a"}).overrides, "");
 }
 
