@@ -114,7 +114,7 @@ class SqliteTransaction final : public Transaction {
   // No question is asked of a table that is empty, as this one mostly is.
   bool has_dependencies_ = false;
   bool had_dependencies_ = false;  // when the transaction began
-  std::int64_t noted_lane_ = 0;  // by the SQL function note_lane
+  std::int64_t noted_lane_ = 0;    // by the SQL function note_lane
 
   struct Queries;
   struct QueriesDeleter {
