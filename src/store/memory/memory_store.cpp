@@ -38,9 +38,7 @@ class MemoryBackend final : public Backend {
 
 }  // namespace
 
-std::unique_ptr<Backend> make_memory_backend(const StoreClock& clock) {
-  return std::make_unique<MemoryBackend>(clock);
-}
+std::unique_ptr<Backend> make_memory_backend(const StoreClock& clock) { return std::make_unique<MemoryBackend>(clock); }
 
 std::unique_ptr<Store> make_memory_store(const StoreClock& clock) {
   return make_store(make_memory_backend(clock), clock);
