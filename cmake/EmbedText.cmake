@@ -2,7 +2,7 @@
 #
 #   carillon_embed_text(target NAME sqlite_queries CONSTANT kSqliteQueries FILES queries/jobs.sql ...)
 #
-# makes an array of EmbeddedText called CONSTANT, declared in "embedded/NAME.h".
+# makes an array of EmbeddedText called CONSTANT, declared in "embedded/NAME.h". The target `generated` writes them all.
 function(carillon_embed_text target)
   cmake_parse_arguments(ARG "" "NAME;CONSTANT" "FILES" ${ARGN})
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/embedded_${ARG_NAME})
@@ -16,5 +16,7 @@ function(carillon_embed_text target)
     DEPENDS ${paths} ${PROJECT_SOURCE_DIR}/cmake/embed_text.cmake
     VERBATIM)
   target_sources(${target} PRIVATE ${source} ${header})
+  add_custom_target(embedded_${ARG_NAME} DEPENDS ${source} ${header})
+  add_dependencies(generated embedded_${ARG_NAME})
   target_include_directories(${target} PRIVATE ${folder})
 endfunction()
