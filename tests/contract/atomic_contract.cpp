@@ -11,6 +11,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
+using testing::UnorderedElementsAreArray;
 
 TEST_P(StoreContract, SeveralCallsBecomeOneTransaction) {  // invariant 30
   JobId id;
@@ -39,27 +40,39 @@ TEST_P(StoreContract, InATransactionARefusedItemDoesNotUndoTheOthers) {
   const LeasedJob leased = claim_one(enqueue(job()));
   const ScheduleId id = schedule();
   put_subject(id, {.subject = "a", .cursor = now()});
-  JobId first;
-  JobId last;
+  // Each refusal stands between two that are accepted.
+  std::vector<JobId> made;
+  const auto make_one = [&] { made.push_back(enqueue(job())); };
   ASSERT_TRUE(store().atomically([&] {
-    first = enqueue(job());
+    make_one();
     EXPECT_FALSE(try_enqueue(job("")));
+    make_one();
     EXPECT_FALSE(jobs().enqueue_all(std::array{job("good"), job("")}));
+    make_one();
     Settlement bad = completed(leased);
     bad.then = {job("good"), job("")};
     EXPECT_FALSE(try_settle(bad));
+    make_one();
     const std::array<SubjectEdit, 2> edits{{{.subject = "new"}, {.subject = "a", .cursor = now() - 1h}}};
     EXPECT_FALSE(plans().put_subjects(id, edits));
+    make_one();
     Advance stale;
     stale.schedule = id;
     stale.subject = "a";
     stale.jobs = {occurrence_job(now(), "a")};
     EXPECT_FALSE(try_advance(stale));
-    EXPECT_FALSE(jobs().patch(kTenant, first, {.priority = 9}));
-    last = enqueue(job());
+    make_one();
+    Advance bad_job = stale;
+    bad_job.version = 1;
+    bad_job.jobs.push_back(job(""));
+    EXPECT_FALSE(try_advance(bad_job));
+    make_one();
+    EXPECT_FALSE(jobs().patch(kTenant, made.front(), {.priority = 9}));
+    make_one();
   }));
 
-  EXPECT_THAT(all_ids(), ElementsAre(last, first, leased.id));
+  made.push_back(leased.id);
+  EXPECT_THAT(all_ids(), UnorderedElementsAreArray(made));
   EXPECT_EQ(state(leased.id), JobState::processing);
   EXPECT_THAT(value_of(reader().subjects(id, std::nullopt, 10)), SizeIs(1));
   expect_counts_agree();

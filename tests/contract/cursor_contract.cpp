@@ -101,7 +101,8 @@ TEST_P(CursorContract, ALaterSuccessClosesTheGapAndTheCursorStays) {  // invaria
   ASSERT_EQ(cursor(), at(2));
   act(JobAction::retry, windows[0]);
   EXPECT_EQ(cursor(), at(2));
-  EXPECT_THAT(gaps(), SizeIs(1));
+  ASSERT_THAT(gaps(), SizeIs(1));
+  EXPECT_FALSE(gaps()[0].parked);
   const LeasedJob leased = claim_one(windows[0]);
   EXPECT_THAT(gaps(), SizeIs(1));
   settle(completed(leased));

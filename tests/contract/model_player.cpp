@@ -167,8 +167,9 @@ NewJob ModelPlayer::any_job(const Step& step) {
   job.options.timeout = step[4] % 4 == 3 ? Duration(20s) : Duration(5min);
   if (step[4] % 5 == 4) job.options.lease = 10s;
   job.options.run_anyway = step[4] % 7 == 6;
-  for (std::uint32_t i = 0; i < step[4] % 9 / 6 && !ids_.empty(); ++i) {
-    job.depends_on.push_back(any_id(step[4] / 3 + i * 5));
+  const std::uint32_t parents = step[4] % 4 == 3 ? 1 + step[4] / 4 % 3 : 0;
+  for (std::uint32_t i = 0; i < parents && !ids_.empty(); ++i) {
+    job.depends_on.push_back(any_id(step[4] / 12 + i * 5));
   }
   return job;
 }

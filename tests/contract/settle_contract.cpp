@@ -131,6 +131,7 @@ TEST_P(StoreContract, AHandlerMayChooseWhenToTryAgain) {
   said.end.retry_at = now() + 42min;
 
   EXPECT_EQ(settle(said).run_at, now() + 42min);
+  EXPECT_THAT(ids_of(value_of(jobs().load_later(now(), now() + 42min, 10))), ElementsAre(said.job));
 }
 
 TEST_P(StoreContract, WithoutALimitOnlyTheDeadlineEnds) {  // invariant 16
@@ -188,6 +189,7 @@ TEST_P(StoreContract, ADeferralCostsNothingAndIsExplained) {  // invariants 16, 
   EXPECT_EQ(why.defer_reason, "quiet_hours");
   EXPECT_EQ(view(id).row.attempts, 0U);
   expect_counts_agree();
+  EXPECT_THAT(ids_of(value_of(jobs().load_later(now(), now() + 8h, 10))), ElementsAre(id));
   clock().advance(8h);
   EXPECT_EQ(claim_one(id).attempt, 1U);
 }
