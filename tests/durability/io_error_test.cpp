@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -104,6 +105,26 @@ TEST(IoError, EachCallFailsOnceOnRealFiles) {
   const Tally tally = fail_each_call_of_the_load({.disk = DiskModel::real_files, .step = is_full_run() ? 1U : 61U});
   EXPECT_THAT(tally.examples, IsEmpty());
   EXPECT_GT(tally.answered, 0);
+}
+
+// What the writer remembers of the file between transactions must outlive one that could not begin.
+TEST(IoError, ATransactionThatCannotBeginDoesNotForgetWhoWaits) {  // invariant 31
+  LoadedFile file(DiskModel::in_memory);
+  ASSERT_TRUE(file.open());
+  JobStore& jobs = file.store().jobs();
+  std::array pair{NewJob{.id = jobs.new_job_id(), .type = "parent"}, NewJob{.id = jobs.new_job_id(), .type = "child"}};
+  pair[1].depends_on = {pair[0].id};
+  ASSERT_TRUE(jobs.enqueue_all(pair));
+
+  file.vfs().fail({.kinds = {IoKind::shm_lock}, .lasts = FaultLasts::until_cleared});
+  EXPECT_EQ(error_of(jobs.load_live({}, file.clock().wall(), 10)).code, ErrorCode::unavailable);
+  file.vfs().clear_faults();
+
+  const auto leased = value_of(jobs.claim({.worker = "ada", .jobs = {&pair[0].id, 1}}));
+  ASSERT_EQ(leased.size(), 1U);
+  const Settlement done{.job = pair[0].id, .token = leased.front().token};
+  EXPECT_EQ(value_of(jobs.settle({&done, 1}).front()).ready.size(), 1U);
+  EXPECT_EQ(value_of(file.store().reader().job("default", pair[1].id)).state, JobState::queued);
 }
 
 // Opening fails with an error, or succeeds; opening again works, and all is there as it was.

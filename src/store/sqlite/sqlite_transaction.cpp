@@ -126,7 +126,8 @@ void SqliteTransaction::load() {
 
 void SqliteTransaction::look_for_dependencies() {
   queries_->any_dependency.with();
-  has_dependencies_ = one(queries_->any_dependency, read_id).value_or(JobId{}).value != 0;
+  // It answers with one row. None: it failed, and what is known stays.
+  if (const auto found = one(queries_->any_dependency, read_id)) has_dependencies_ = found->value != 0;
 }
 
 void SqliteTransaction::cut_leases(BootTime now) { queries_->cut_leases.run(now); }
