@@ -110,13 +110,13 @@ class SmallTmpfs {
   std::string file(const std::string& name) const { return folder_.file(name); }
 
   // A file of so many bytes, as some other program might write one.
-  void put_ballast(std::size_t bytes) {
+  void put_ballast(std::size_t bytes) const {
     std::ofstream out(file("ballast"), std::ios::binary);
     const std::vector<char> zeros(bytes);
     out.write(zeros.data(), static_cast<std::streamsize>(zeros.size()));
     out.flush();
   }
-  void remove_ballast() { std::filesystem::remove(file("ballast")); }
+  void remove_ballast() const { std::filesystem::remove(file("ballast")); }
   std::size_t free_bytes() const { return std::filesystem::space(folder_.path()).free; }
 
  private:

@@ -21,10 +21,10 @@ JobFacts leased() {
 
 class LedgerJudges : public testing::Test {
  protected:
-  void SetUp() override { ledger.acknowledge(ledger.ask({{kFirst, queued()}, {kSecond, queued()}})); }
-  std::vector<std::string> judge(const Facts& found) { return ledger.violations({.jobs = found, .faults = {}}); }
+  void SetUp() override { ledger_.acknowledge(ledger_.ask({{kFirst, queued()}, {kSecond, queued()}})); }
+  std::vector<std::string> judge(const Facts& found) { return ledger_.violations({.jobs = found, .faults = {}}); }
 
-  Ledger ledger;
+  Ledger ledger_;
 };
 
 TEST_F(LedgerJudges, WhatWasAcknowledgedAndIsThereIsInOrder) {
@@ -36,7 +36,7 @@ TEST_F(LedgerJudges, ALostJobIsNoticed) {
 }
 
 TEST_F(LedgerJudges, ALostClaimIsNoticed) {
-  ledger.acknowledge(ledger.ask({{kFirst, leased()}}));
+  ledger_.acknowledge(ledger_.ask({{kFirst, leased()}}));
   EXPECT_THAT(judge({{kFirst, queued()}, {kSecond, queued()}}), ElementsAre(HasSubstr("job 1 was acknowledged")));
 }
 
@@ -58,7 +58,7 @@ TEST_F(LedgerJudges, AJobThatNobodyAskedForIsNoticed) {
 }
 
 TEST_F(LedgerJudges, AWriteInDoubtMayBeThereOrAbsentButNotInPart) {
-  ledger.ask({{kFirst, leased()}, {JobId{3}, queued()}});
+  ledger_.ask({{kFirst, leased()}, {JobId{3}, queued()}});
   EXPECT_THAT(judge({{kFirst, queued()}, {kSecond, queued()}}), IsEmpty());
   EXPECT_THAT(judge({{kFirst, leased()}, {kSecond, queued()}, {JobId{3}, queued()}}), IsEmpty());
   EXPECT_THAT(judge({{kFirst, leased()}, {kSecond, queued()}}), ElementsAre(HasSubstr("neither there nor absent")));
@@ -67,29 +67,29 @@ TEST_F(LedgerJudges, AWriteInDoubtMayBeThereOrAbsentButNotInPart) {
 }
 
 TEST_F(LedgerJudges, ARefusedWriteMustNotBeThere) {
-  ledger.refuse(ledger.ask({{kFirst, leased()}}));
+  ledger_.refuse(ledger_.ask({{kFirst, leased()}}));
   EXPECT_THAT(judge({{kFirst, leased()}, {kSecond, queued()}}), ElementsAre(HasSubstr("job 1 was acknowledged")));
 }
 
 TEST_F(LedgerJudges, AnAnswerBeforeTheWriteIsNoticed) {
   // As if the store had said yes and then crashed before the commit.
-  ledger.acknowledge(ledger.ask({{JobId{3}, queued()}}));
+  ledger_.acknowledge(ledger_.ask({{JobId{3}, queued()}}));
   EXPECT_THAT(judge({{kFirst, queued()}, {kSecond, queued()}}), ElementsAre(HasSubstr("job 3 was acknowledged")));
 }
 
 TEST_F(LedgerJudges, FaultsOfTheFileAndSurprisesAreShown) {
-  ledger.surprise("stale_token");
-  EXPECT_THAT(ledger.violations({.jobs = {{kFirst, queued()}, {kSecond, queued()}}, .faults = {"torn"}}),
+  ledger_.surprise("stale_token");
+  EXPECT_THAT(ledger_.violations({.jobs = {{kFirst, queued()}, {kSecond, queued()}}, .faults = {"torn"}}),
               ElementsAre("stale_token", "torn"));
 }
 
 TEST_F(LedgerJudges, DoubtsAreSettledByWhatIsFound) {
-  ledger.ask({{kFirst, leased()}});
-  ledger.ask({{kSecond, leased()}});
-  ledger.settle_doubts({.jobs = {{kFirst, leased()}, {kSecond, queued()}}, .faults = {}});
-  EXPECT_EQ(ledger.in_doubt(), 0U);
-  EXPECT_EQ(ledger.facts_of(kFirst), leased());
-  EXPECT_EQ(ledger.facts_of(kSecond), queued());
+  ledger_.ask({{kFirst, leased()}});
+  ledger_.ask({{kSecond, leased()}});
+  ledger_.settle_doubts({.jobs = {{kFirst, leased()}, {kSecond, queued()}}, .faults = {}});
+  EXPECT_EQ(ledger_.in_doubt(), 0U);
+  EXPECT_EQ(ledger_.facts_of(kFirst), leased());
+  EXPECT_EQ(ledger_.facts_of(kSecond), queued());
 }
 
 TEST(LedgerLines, AnotherLedgerCanFollow) {

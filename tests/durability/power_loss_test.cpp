@@ -139,7 +139,7 @@ bool says_damaged(const std::vector<std::string>& violations) {
 Tally campaign(int points, const Setup& setup) {
   Tally tally;
   for (int point = 0; point < points; ++point) {
-    const auto seed = static_cast<std::uint64_t>(1000 + point);
+    const auto seed = std::uint64_t{1000} + static_cast<std::uint64_t>(point);
     Machine machine(seed, setup);
     // Of a whole run, which has some 3,000 calls that change the disk.
     constexpr std::array<std::uint64_t, 3> kCallsMax{2500, 60, 800};

@@ -185,7 +185,10 @@ std::string damaged(std::string bytes, const Damage& damage) {
       for (std::size_t i = 0; i < kPageBytes; ++i) bytes[page + i] = static_cast<char>(random.below(256));
       break;
     case Damage::Kind::flips:
-      for (int i = 0; i < 20; ++i) bytes[page + random.below(kPageBytes)] ^= static_cast<char>(1U << random.below(8));
+      for (int i = 0; i < 20; ++i) {
+        char& byte = bytes[page + random.below(kPageBytes)];
+        byte = static_cast<char>(static_cast<unsigned char>(byte) ^ (1U << random.below(8)));
+      }
       break;
     case Damage::Kind::cut: bytes.resize(page + kPageBytes / 2); break;
   }
