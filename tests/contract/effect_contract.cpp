@@ -38,7 +38,7 @@ TEST_P(StoreContract, AnEffectThatIsDoneIsToldWithItsResult) {  // invariant 18
   Effects effects(jobs());
   const JobId id = enqueue(doubling_job());
   const LeasedJob first = claim_one(id);
-  effects.claim(first);
+  ASSERT_TRUE(effects.claim(first));
   value_of(effects.done(first, R"({"message_id": 7})"));
   EXPECT_EQ(value_of(effects.claim(first)).kind, Kind::done);
   settle(failed(first));
@@ -54,7 +54,7 @@ TEST_P(StoreContract, AnEffectWithoutAWordSinceIsUnknown) {  // invariant 18
   Effects effects(jobs());
   const JobId id = enqueue(doubling_job());
   const LeasedJob lost = claim_one(id, {.lease = 10s});
-  effects.claim(lost);
+  ASSERT_TRUE(effects.claim(lost));
   clock().advance(10s);
   reap();
   const LeasedJob next = claim_one(id);
@@ -66,7 +66,7 @@ TEST_P(StoreContract, AnUnknownEffectStaysUnknownHoweverOftenItIsAskedFor) {  //
   Effects effects(jobs());
   const JobId id = enqueue(doubling_job());
   const LeasedJob lost = claim_one(id, {.lease = 10s});
-  effects.claim(lost);
+  ASSERT_TRUE(effects.claim(lost));
   clock().advance(10s);
   reap();
   const LeasedJob next = claim_one(id);
@@ -78,11 +78,11 @@ TEST_P(StoreContract, AnUnknownEffectStaysUnknownHoweverOftenItIsAskedFor) {  //
 TEST_P(StoreContract, WhoTriesAnUnknownEffectAgainMaySayThatItIsDone) {  // invariant 18
   Effects effects(jobs());
   const JobId id = enqueue(doubling_job());
-  effects.claim(claim_one(id, {.lease = 10s}));
+  ASSERT_TRUE(effects.claim(claim_one(id, {.lease = 10s})));
   clock().advance(10s);
   reap();
   const LeasedJob next = claim_one(id);
-  effects.claim(next);
+  ASSERT_TRUE(effects.claim(next));
 
   EXPECT_TRUE(effects.done(next, "1"));
   EXPECT_EQ(value_of(effects.claim(next)).kind, Kind::done);
@@ -92,7 +92,7 @@ TEST_P(StoreContract, AnEffectThatSurelyDidNotHappenIsFirstAgain) {  // invarian
   Effects effects(jobs());
   const JobId id = enqueue(doubling_job());
   const LeasedJob first = claim_one(id);
-  effects.claim(first);
+  ASSERT_TRUE(effects.claim(first));
   EXPECT_TRUE(effects.undone(first));
   settle(failed(first));
   clock().advance(1h);
@@ -112,8 +112,8 @@ TEST_P(StoreContract, AnEffectThatSurelyDidNotHappenIsFirstAgain) {  // invarian
 TEST_P(StoreContract, AnEffectThatIsDoneCannotBeUndone) {  // invariant 18
   Effects effects(jobs());
   const LeasedJob holder = claim_one(enqueue(job()));
-  effects.claim(holder);
-  effects.done(holder, "1");
+  ASSERT_TRUE(effects.claim(holder));
+  ASSERT_TRUE(effects.done(holder, "1"));
 
   EXPECT_EQ(error_of(effects.undone(holder)).code, ErrorCode::conflict);
   EXPECT_EQ(value_of(effects.claim(holder)).kind, Kind::done);
@@ -131,7 +131,7 @@ TEST_P(StoreContract, TwoJobsShareAnEffect) {  // invariant 18
   Effects effects(jobs());
   const LeasedJob ada = claim_one(enqueue(job()));
   const LeasedJob bob = claim_one(enqueue(job()));
-  effects.claim(ada);
+  ASSERT_TRUE(effects.claim(ada));
   EXPECT_EQ(value_of(effects.claim(bob)).kind, Kind::unknown);
 
   // That another asked takes nothing from the one who is at it.
@@ -143,7 +143,7 @@ TEST_P(StoreContract, OnlyTheHolderOfTheLeaseGuardsAnEffect) {  // invariants 10
   Effects effects(jobs());
   const JobId id = enqueue(doubling_job());
   const LeasedJob stale = claim_one(id, {.lease = 10s});
-  effects.claim(stale);
+  ASSERT_TRUE(effects.claim(stale));
   clock().advance(10s);
   reap();
 
@@ -160,7 +160,7 @@ TEST_P(StoreContract, AnEffectBelongsToItsTenant) {  // invariants 18, 28
   const LeasedJob foreign = claim_one(enqueue(foreign_job));
   Effects effects(jobs());
   Effects foreign_effects(jobs(), "acme");
-  effects.claim(ours);
+  ASSERT_TRUE(effects.claim(ours));
 
   EXPECT_EQ(value_of(foreign_effects.claim(foreign)).kind, Kind::first);
 }
@@ -188,8 +188,8 @@ TEST_P(StoreContract, TheKeyOfAnEffectHasItsBounds) {
 TEST_P(StoreContract, AnEffectIsRememberedForThirtyDays) {  // invariant 18; interfaces.md: kept 30 days
   Effects effects(jobs());
   const LeasedJob first = claim_one(enqueue(job()));
-  effects.claim(first);
-  effects.done(first, "1");
+  ASSERT_TRUE(effects.claim(first));
+  ASSERT_TRUE(effects.done(first, "1"));
   settle(completed(first));
   clock().advance(std::chrono::days(29));
   EXPECT_EQ(prune(1h), 1U);

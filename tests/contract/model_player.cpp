@@ -12,6 +12,18 @@ namespace {
 
 constexpr std::size_t kEverything = 1'000'000;
 
+// What jobs are made of.
+const std::vector<std::string> kQueues{"default", "slow"};
+const std::vector<std::string> kTypes{"a", "b"};
+const std::vector<std::string> kKeys{"", "", "", "k1", "k2"};
+const std::vector<std::string> kPayloads{"1", "1", "2"};
+const std::vector<Duration> kDelays{0s, 0s, 0s, 30s, 20min};
+const std::vector<std::optional<std::uint32_t>> kMaxAttempts{5, 1, 5, 2, std::nullopt};
+const std::vector<RetryPolicy> kPolicies{RetryFixed{.delay = 30s}, RetryExponential{.base = 10s},
+                                         RetryFixed{.delay = 5s}, RetryExponential{.base = 1s}, RetryNone{}};
+const std::vector<KeyHold> kHolds{
+    {}, {.until = KeyHold::Until::done}, {.until = KeyHold::Until::elapsed, .duration = 2h}};
+
 template <typename List>
 const auto& choose(const List& list, std::uint32_t number) {
   return list[number % list.size()];
@@ -140,16 +152,6 @@ const LeasedJob* ModelPlayer::any_lease(std::uint32_t number) const {
 }
 
 NewJob ModelPlayer::any_job(const Step& step) {
-  static const std::vector<std::string> kQueues{"default", "slow"};
-  static const std::vector<std::string> kTypes{"a", "b"};
-  static const std::vector<std::string> kKeys{"", "", "", "k1", "k2"};
-  static const std::vector<std::string> kPayloads{"1", "1", "2"};
-  static const std::vector<Duration> kDelays{0s, 0s, 0s, 30s, 20min};
-  static const std::vector<std::optional<std::uint32_t>> kMaxAttempts{5, 1, 5, 2, std::nullopt};
-  static const std::vector<RetryPolicy> kPolicies{RetryFixed{.delay = 30s}, RetryExponential{.base = 10s},
-                                                  RetryFixed{.delay = 5s}, RetryExponential{.base = 1s}, RetryNone{}};
-  static const std::vector<KeyHold> kHolds{
-      {}, {.until = KeyHold::Until::done}, {.until = KeyHold::Until::elapsed, .duration = 2h}};
   NewJob job;
   job.id = store_.jobs().new_job_id();
   job.tenant = step[1] % 7 == 6 ? "acme" : "default";

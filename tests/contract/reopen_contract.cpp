@@ -38,8 +38,8 @@ TEST_P(ReopenContract, EverythingIsThere) {  // invariant 4
   const ScheduleId id = schedule();
   put_subject(id, {.subject = "a", .overrides = "{}", .next_at = std::optional(now()), .cursor = now()});
   const LeasedJob leased = claim_one(enqueue(occurrence_job(now(), "a", now() + 1h)));
-  jobs().claim_effect(kTenant, "mail:1", leased.id, leased.token);
-  jobs().effect_done(kTenant, "mail:1", leased.id, leased.token, "7");
+  ASSERT_TRUE(jobs().claim_effect(kTenant, "mail:1", leased.id, leased.token));
+  ASSERT_TRUE(jobs().effect_done(kTenant, "mail:1", leased.id, leased.token, "7"));
   settle(completed(leased));
   const LeasedJob running = claim_one(enqueue(job()), {.lease = 60s});
   const Document document =

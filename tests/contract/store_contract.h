@@ -33,11 +33,13 @@
 
 namespace carillon {
 
-// How values read in a failure.
+// How values read in a failure. The name is GoogleTest's.
+// NOLINTBEGIN(readability-identifier-naming)
 void PrintTo(JobState state, std::ostream* out);
 void PrintTo(AttemptResult result, std::ostream* out);
 void PrintTo(ErrorCode code, std::ostream* out);
 void PrintTo(JobId id, std::ostream* out);
+// NOLINTEND(readability-identifier-naming)
 
 }  // namespace carillon
 
@@ -78,7 +80,7 @@ struct BackendParam {
   int model_cases = 200;        // random sequences to run against the model
 };
 
-void PrintTo(const BackendParam& backend, std::ostream* out);
+void PrintTo(const BackendParam& backend, std::ostream* out);  // NOLINT(readability-identifier-naming)
 
 // A new and empty one. Who makes it removes it.
 std::filesystem::path make_scratch_folder();
