@@ -6,7 +6,7 @@
 
 namespace carillon {
 
-Duration jitter_of(const OccurrenceKey& key, Duration jitter) {
+Duration jitter_of(const JitterKey& key, Duration jitter) {
   if (jitter <= Duration(0)) return Duration(0);
   const std::uint64_t hash = stable_hash(
       {"jitter", key.tenant, key.schedule, key.subject, std::to_string(key.slot.time_since_epoch().count())});

@@ -8,7 +8,7 @@
 
 namespace carillon {
 
-struct OccurrenceKey {
+struct JitterKey {
   std::string_view tenant;
   std::string_view schedule;
   std::string_view subject;
@@ -16,6 +16,6 @@ struct OccurrenceKey {
 };
 
 // From nothing to `jitter`, both inclusive. It moves when the job runs, never the occurrence.
-Duration jitter_of(const OccurrenceKey& key, Duration jitter);
+Duration jitter_of(const JitterKey& key, Duration jitter);
 
 }  // namespace carillon

@@ -15,13 +15,13 @@ namespace {
 using namespace std::chrono_literals;
 using test::utc;
 
-const OccurrenceKey kKey{.tenant = "default", .schedule = "daily", .subject = "", .slot = utc("2026-03-29T01:00:00Z")};
+const JitterKey kKey{.tenant = "default", .schedule = "daily", .subject = "", .slot = utc("2026-03-29T01:00:00Z")};
 
 // Worked out by hand from XXH64: a restart or an upgrade must not move a job that waits.
 TEST(Jitter, IsTheSameForEver) {
   EXPECT_EQ(jitter_of(kKey, 30s), 21'525'140us);
   EXPECT_EQ(jitter_of(kKey, 1h), 2'583'016'754us);
-  OccurrenceKey other = kKey;
+  JitterKey other = kKey;
   other.subject = "ada";
   EXPECT_EQ(jitter_of(other, 30s), 27'345'181us);
   other = kKey;
@@ -41,7 +41,7 @@ TEST(Jitter, ReachesBothEndsAndEverythingBetween) {
   std::set<Duration> seen;
   for (int i = 0; i < 200; ++i) {
     const std::string subject = std::to_string(i);
-    OccurrenceKey key = kKey;
+    JitterKey key = kKey;
     key.subject = subject;
     seen.insert(jitter_of(key, 5us));
   }
@@ -50,7 +50,7 @@ TEST(Jitter, ReachesBothEndsAndEverythingBetween) {
 
 RC_GTEST_PROP(Jitter, IsAFunctionOfItsKeyWithinItsBound, (const std::string& schedule, const std::string& subject)) {
   const Duration bound{*rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::int64_t>(0, kDurationMax.count()))};
-  const OccurrenceKey key{.tenant = "t", .schedule = schedule, .subject = subject, .slot = kKey.slot};
+  const JitterKey key{.tenant = "t", .schedule = schedule, .subject = subject, .slot = kKey.slot};
   const Duration jitter = jitter_of(key, bound);
   RC_ASSERT(jitter >= 0s);
   RC_ASSERT(jitter <= bound);
