@@ -97,8 +97,11 @@ class CommandLine {
       if (app_.get_subcommands().empty() && !words.empty() && !words.front().starts_with('-')) {
         return static_cast<int>(complain(unknown_command(words.front()), ExitCode::usage));
       }
-      while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
-      const std::string path = command == &app_ ? "carillon" : "carillon " + command->get_name();
+      std::string path = "carillon";
+      while (!command->get_subcommands().empty()) {
+        command = command->get_subcommands().front();
+        path += " " + command->get_name();
+      }
       return static_cast<int>(complain(fmt::format("{} (see {} --help)", error.what(), path), ExitCode::usage));
     }
     return static_cast<int>(exit_code_);

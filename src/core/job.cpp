@@ -100,6 +100,7 @@ Result<void> check_name(std::string_view what, std::string_view name) {
 }
 
 Result<void> check_new_job(const NewJob& job) {
+  if (job.id.value < 0) return invalid_request(fmt::format("id {} is not that of a job", job.id.value));
   TRY(check_name("tenant", job.tenant));
   TRY(check_name("queue", job.queue));
   TRY(check_name("type", job.type));

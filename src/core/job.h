@@ -80,8 +80,7 @@ struct OccurrenceKey {
 };
 
 struct NewJob {
-  JobId id;                   // chosen by the caller; none: the store chooses
-  bool asked_before = false;  // the answer was lost: it may be stored already, and is then answered as at first
+  JobId id;  // from the store's `new_job_id`, so that a lost answer can be asked for again; none: the store chooses
   std::string tenant = "default";
   std::string queue = "default";
   std::string type;

@@ -102,6 +102,13 @@ JobId first_job_id_at(Instant at) {
   return JobId{std::min(whole ? ms : ms + 1, kMillisecondsMax) << kSequenceBits};
 }
 
+bool JobIdSource::admit(JobId id, Instant now) {
+  if (id.value <= last_) return id.value > 0;
+  if (id > first_job_id_at(add_clamped(now, kJobIdAheadMax))) return false;
+  last_ = id.value;
+  return true;
+}
+
 JobId JobIdSource::next(Instant now) {
   const std::int64_t node = std::int64_t{node_} << kCounterBits;
   std::int64_t ms = milliseconds_of(now);

@@ -20,6 +20,7 @@
 #include "core/job.h"
 #include "core/job_id.h"
 #include "core/job_state.h"
+#include "core/retention.h"
 #include "store/job_filter.h"
 #include "store/rows.h"
 
@@ -68,6 +69,18 @@ struct LeasedJob {
   std::string subject;
   std::optional<Instant> slot;
   std::string options;  // JSON of what differs from the defaults; "" if nothing does
+};
+
+struct Changed {
+  JobId id;
+  JobState state = JobState::queued;
+  bool cancel_requested = false;
+  std::vector<ReadyJob> ready;  // what has become ready by it: itself, or dependents that run anyway
+};
+
+struct Claimed {
+  std::vector<LeasedJob> jobs;
+  std::vector<Changed> overdue;  // ended instead: their deadline had passed
 };
 
 struct Extension {
@@ -145,13 +158,6 @@ enum class JobAction : std::uint8_t {
   run_now,  // a queued one, whatever its time
 };
 
-struct Changed {
-  JobId id;
-  JobState state = JobState::queued;
-  bool cancel_requested = false;
-  std::vector<ReadyJob> ready;
-};
-
 struct JobPatch {
   std::optional<int> priority;
   std::optional<Instant> run_at;
@@ -178,8 +184,10 @@ class JobStore {
   virtual JobId new_job_id() = 0;
 
   // Each alone. With a held key: the job that holds it, and nothing is written but `last_seen_at`; another payload
-  // under it is `idempotency_conflict` (invariant 17). An id that exists already: answered as at first. A `depends_on`
-  // that is not stored: `dependency_not_met`. An occurrence that exists already: its job, deduplicated (invariant 1).
+  // under it is `idempotency_conflict` (invariant 17). An id that is stored already: its job as it stands now,
+  // not deduplicated; another tenant's, `conflict`; one from further ahead than an hour, `invalid_request`. A
+  // `depends_on` that is not stored: `dependency_not_met`. An occurrence that exists already: its job, deduplicated
+  // (invariant 1).
   virtual std::vector<Result<Enqueued>> enqueue(std::span<const NewJob> jobs) = 0;
   // All or none. A job may depend on one that stands before it.
   virtual Result<std::vector<Enqueued>> enqueue_all(std::span<const NewJob> jobs) = 0;
@@ -187,12 +195,13 @@ class JobStore {
   // Leases those of `request.jobs` that are queued and due. Each token is higher than the job's last one; no job is
   // under two leases (invariant 9). One that is not to be had is simply absent from the answer; one whose deadline has
   // passed ends as cutoff_reached (invariant 22).
-  virtual Result<std::vector<LeasedJob>> claim(const ClaimRequest& request) = 0;
+  virtual Result<Claimed> claim(const ClaimRequest& request) = 0;
   // From now on for the lease's length again, but never past the attempt's timeout (invariant 13). `stale_token` unless
   // it is the current one.
   virtual std::vector<Result<Extended>> extend(std::span<const Extension> extensions) = 0;
   // Ends attempts: job, attempt, follow-ups, dependents, outcome, subject and cursor in one transaction (invariants 14,
-  // 20, 23, 30). Only with the current token; a repeated call is answered as at first (invariant 10).
+  // 20, 23, 30). Only with the current token; a repeated call is answered as at first (invariant 10), with the state
+  // that the job has come to since, should an operator have retried or ended it meanwhile.
   virtual std::vector<Result<Settled>> settle(std::span<const Settlement> settlements) = 0;
   // Ends attempts whose lease or time has run out; at most `limit`. (invariants 12, 13)
   virtual Result<std::vector<Reaped>> reap(std::size_t limit) = 0;
@@ -221,11 +230,12 @@ class JobStore {
   virtual Result<void> effect_undone(std::string_view tenant, std::string_view key, JobId job, std::int64_t token) = 0;
 
   // Deletes what has been finished for longer than its tenant keeps it, stepping over up to `limit` rows above `after`.
+  // A job stays as long as others wait for it, its key is held, or the cursor has not come by its window. Effects go
+  // after 30 days.
   struct PruneRequest {
     JobId after;
     std::size_t limit = 1000;
-    Duration keep{};
-    std::vector<std::pair<std::string, Duration>> keep_by_tenant;
+    RetentionRule keep;
   };
   struct PruneStep {
     std::uint64_t erased = 0;

@@ -25,7 +25,8 @@ struct NewSchedule {
 // An occurrence, or a range of them, that ended without a job.
 struct ClosedSlot {
   Instant first;
-  Instant last;
+  std::optional<Instant> until;  // of a window, or a range of them: the end; of a range of instants: the last one
+  std::int64_t count = 1;        // of occurrences; more than one: a range
   JobState outcome = JobState::missed;  // missed, skipped or cutoff_reached
   std::string reason;
 };
@@ -64,6 +65,28 @@ struct ScheduleHead {
   friend bool operator==(const ScheduleHead&, const ScheduleHead&) = default;
 };
 
+// Where a round of pruning stands.
+struct PlanPosition {
+  enum class Part : std::uint8_t { outcomes, subjects, schedules };
+  Part part = Part::outcomes;
+  OutcomeKey after;  // as far as the part needs it
+  friend bool operator==(const PlanPosition&, const PlanPosition&) = default;
+};
+
+struct PlanPruneRequest {
+  PlanPosition position;
+  std::size_t limit = 1000;
+  RetentionRule keep;
+};
+
+struct PlanPruneStep {
+  std::uint64_t erased = 0;
+  PlanPosition position;  // where to go on
+  bool end = false;       // the round is over
+};
+
+inline constexpr Duration kOutcomeCountsKept = std::chrono::days(400);
+
 class PlanStore {
  public:
   PlanStore() = default;
@@ -88,6 +111,10 @@ class PlanStore {
   virtual Result<std::vector<SubjectRow>> subjects_due(ScheduleId schedule, Instant until, std::size_t limit) = 0;
   // Each alone.
   virtual std::vector<Result<Advanced>> advance(std::span<const Advance> advances) = 0;
+
+  // Deletes what is older than its tenant keeps: outcomes that never had a job, and what deleted subjects and schedules
+  // left behind; counts of outcomes after 400 days. Looks at up to `limit` rows and goes on from there.
+  virtual Result<PlanPruneStep> prune(const PlanPruneRequest& request) = 0;
 };
 
 }  // namespace carillon

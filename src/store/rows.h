@@ -111,14 +111,21 @@ struct KeyRow {
   friend bool operator==(const KeyRow&, const KeyRow&) = default;
 };
 
+struct OutcomeKey {
+  ScheduleId schedule;
+  std::string subject;
+  Instant slot;
+  friend auto operator<=>(const OutcomeKey&, const OutcomeKey&) = default;
+};
+
 // What became of an occurrence, or of a range of them. Without an outcome its job is open, or parked.
 struct OutcomeRow {
   ScheduleId schedule;
   std::string subject;
   Instant slot;
-  std::optional<Instant> until;  // of a window: its end; of a range: its last slot
-  bool range = false;
-  JobId job;  // none: never became one
+  std::optional<Instant> until;  // of a window, or a range of them: the end; of a range of instants: the last one
+  std::int64_t count = 1;        // of occurrences; more than one: a range
+  JobId job;                     // none: never became one
   std::optional<JobState> outcome;
   bool parked = false;  // in the DLQ: closed for the cursor, without an outcome
   std::string reason;
@@ -141,6 +148,12 @@ struct ScheduleRow {
   friend bool operator==(const ScheduleRow&, const ScheduleRow&) = default;
 };
 
+struct SubjectKey {
+  ScheduleId schedule;
+  std::string subject;
+  friend auto operator<=>(const SubjectKey&, const SubjectKey&) = default;
+};
+
 struct SubjectRow {
   ScheduleId schedule;
   std::string subject;
@@ -152,7 +165,7 @@ struct SubjectRow {
   std::optional<Instant> cursor;    // of windows: all before it is closed; never falls (invariant 20)
   std::string overrides;            // JSON
   std::string state;                // JSON: what happened so far
-  bool deleted = false;
+  std::optional<Instant> deleted_at;
   friend bool operator==(const SubjectRow&, const SubjectRow&) = default;
 };
 

@@ -46,7 +46,8 @@ class Store {
   virtual StoreReader& reader() = 0;
 
   // Runs `body`; all calls that it makes on this store, from this thread, become one transaction. Their answers hold
-  // only if `atomically` succeeds; an item that was refused does not undo the others. Not nested.
+  // only if `atomically` succeeds; an item that was refused does not undo the others. Not nested, and
+  // without questions to `reader()`.
   virtual Result<void> atomically(const std::function<void()>& body) = 0;
 };
 

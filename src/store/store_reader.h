@@ -30,7 +30,7 @@ struct JobView {
 };
 
 struct JobPage {
-  std::vector<JobView> jobs;  // newest first, without attempts
+  std::vector<JobView> jobs;  // newest first, without attempts; fewer than asked for if their payloads are long
   JobId next_before;          // pass it as `before` to go on; none: this was the last page
 };
 
@@ -48,6 +48,8 @@ struct OutcomeCount {
 };
 
 inline constexpr std::size_t kPageMax = 500;
+// A page of jobs ends with the one that brings its payloads to this.
+inline constexpr std::size_t kPageBytesMax = 4 << 20;
 
 class StoreReader {
  public:

@@ -74,6 +74,7 @@ class Transaction {
   };
   virtual std::optional<LaneId> archive_plain_success(const PlainSuccess& success) = 0;
   virtual std::optional<ArchiveRow> archived(JobId id) = 0;
+  virtual void update_archived_detail(JobId id, std::string_view detail) = 0;
   virtual std::vector<ArchiveRow> archived_above(JobId after, std::size_t limit) = 0;
   // With its payload and attempts.
   virtual void erase_archived(const ArchiveRow& row) = 0;
@@ -121,16 +122,28 @@ class Transaction {
   virtual void update_schedule(const ScheduleRow& row) = 0;
   // By id, from above `after`: those that are not deleted, with the earliest time of their subjects.
   virtual std::vector<ScheduleHead> schedule_heads(ScheduleId after, std::size_t limit) = 0;
+  // By id, from above `after`, deleted ones too.
+  virtual std::vector<ScheduleRow> schedules_above(ScheduleId after, std::size_t limit) = 0;
+  virtual void erase_schedule(ScheduleId id) = 0;
+  // Whether it has subjects or outcomes.
+  virtual bool has_rows_of(ScheduleId id) = 0;
   virtual std::optional<SubjectRow> subject(ScheduleId schedule, std::string_view subject) = 0;
   virtual void put_subject(const SubjectRow& row) = 0;
+  // By key, from above `after`, deleted ones too.
+  virtual std::vector<SubjectRow> subjects_above(const SubjectKey& after, std::size_t limit) = 0;
+  virtual void erase_subject(const SubjectKey& key) = 0;
   virtual std::vector<SubjectRow> subjects_due(ScheduleId schedule, Instant until, std::size_t limit) = 0;
 
   // ---- Outcomes ----
   virtual std::optional<OutcomeRow> outcome(ScheduleId schedule, std::string_view subject, Instant slot) = 0;
   virtual void put_outcome(const OutcomeRow& row) = 0;
   virtual void erase_outcome(ScheduleId schedule, std::string_view subject, Instant slot) = 0;
+  // By key, from above `after`.
+  virtual std::vector<OutcomeRow> outcomes_above(const OutcomeKey& after, std::size_t limit) = 0;
   // By the day and minute of the slot, kept like the counts of jobs.
   virtual void add_outcome_count(ScheduleId schedule, Instant slot, JobState outcome, std::int64_t change) = 0;
+  // Those of slots before the day that begins at `midnight`.
+  virtual void erase_outcome_counts(ScheduleId schedule, Instant midnight) = 0;
 
   // ---- Documents, audit ----
   virtual std::optional<Document> document(const DocumentKey& key) = 0;

@@ -21,10 +21,12 @@ TransactionalStore::TransactionalStore(std::unique_ptr<Backend> backend, const S
     : backend_(std::move(backend)), clock_(clock), ids_(options.node, backend_->highest_id()) {}
 
 Context TransactionalStore::make_context(Transaction& transaction) {
-  return {.tx = transaction,
-          .new_id = [this](Instant now) { return ids_.next(now); },
-          .now = clock_.wall(),
-          .boot = clock_.boot()};
+  return {.tx = transaction, .ids = ids_, .now = clock_.wall(), .boot = clock_.boot()};
+}
+
+StoreReader& TransactionalStore::reader() {
+  CHECK(!in_group());  // it could wait for this very transaction
+  return backend_->reader();
 }
 
 Result<void> TransactionalStore::atomically(const std::function<void()>& body) {
@@ -114,7 +116,7 @@ Result<std::vector<Enqueued>> TransactionalStore::enqueue_all(std::span<const Ne
   });
 }
 
-Result<std::vector<LeasedJob>> TransactionalStore::claim(const ClaimRequest& request) {
+Result<Claimed> TransactionalStore::claim(const ClaimRequest& request) {
   return write([&](Context& context) { return claim_jobs(context, request); });
 }
 
@@ -243,6 +245,10 @@ std::vector<Result<Advanced>> TransactionalStore::advance(std::span<const Advanc
   return write_each<Advanced>(advances, [](Context& context, const Advance& advance) {
     return all_or_nothing(context, [&] { return advance_subject(context, advance); });
   });
+}
+
+Result<PlanPruneStep> TransactionalStore::prune(const PlanPruneRequest& request) {
+  return write([&](Context& context) { return prune_plans(context, request); });
 }
 
 // ---- Administration ---------------------------------------------------------------------------------------------

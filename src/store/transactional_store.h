@@ -8,6 +8,7 @@
 
 #include "store/backend.h"
 #include "store/cases/context.h"
+#include "store/job_ids.h"
 #include "store/store.h"
 
 namespace carillon {
@@ -26,7 +27,7 @@ class TransactionalStore final : public Store, private JobStore, private PlanSto
   JobStore& jobs() override { return *this; }
   PlanStore& plans() override { return *this; }
   AdminStore& admin() override { return *this; }
-  StoreReader& reader() override { return backend_->reader(); }
+  StoreReader& reader() override;
   Result<void> atomically(const std::function<void()>& body) override;
 
  private:
@@ -34,7 +35,7 @@ class TransactionalStore final : public Store, private JobStore, private PlanSto
   JobId new_job_id() override;
   std::vector<Result<Enqueued>> enqueue(std::span<const NewJob> jobs) override;
   Result<std::vector<Enqueued>> enqueue_all(std::span<const NewJob> jobs) override;
-  Result<std::vector<LeasedJob>> claim(const ClaimRequest& request) override;
+  Result<Claimed> claim(const ClaimRequest& request) override;
   std::vector<Result<Extended>> extend(std::span<const Extension> extensions) override;
   std::vector<Result<Settled>> settle(std::span<const Settlement> settlements) override;
   Result<std::vector<Reaped>> reap(std::size_t limit) override;
@@ -62,6 +63,7 @@ class TransactionalStore final : public Store, private JobStore, private PlanSto
   Result<std::vector<ScheduleHead>> schedule_heads(ScheduleId after, std::size_t limit) override;
   Result<std::vector<SubjectRow>> subjects_due(ScheduleId schedule, Instant until, std::size_t limit) override;
   std::vector<Result<Advanced>> advance(std::span<const Advance> advances) override;
+  Result<PlanPruneStep> prune(const PlanPruneRequest& request) override;
 
   Result<Document> put_document(const DocumentPut& put, const std::optional<AuditRow>& audit) override;
   Result<void> delete_document(const DocumentKey& key, const std::optional<AuditRow>& audit) override;
@@ -88,19 +90,7 @@ class TransactionalStore final : public Store, private JobStore, private PlanSto
   std::atomic<std::thread::id> group_;  // the thread that is inside of `atomically`
   Context* group_context_ = nullptr;    // only that thread looks
 
-  class Ids {
-   public:
-    Ids(std::uint8_t node, JobId above) : source_(node, above) {}
-    JobId next(Instant now) {
-      const std::scoped_lock lock(mutex_);
-      return source_.next(now);
-    }
-
-   private:
-    std::mutex mutex_;
-    JobIdSource source_;
-  };
-  Ids ids_;
+  JobIds ids_;
 };
 
 }  // namespace carillon

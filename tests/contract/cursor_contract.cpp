@@ -168,7 +168,7 @@ TEST_P(CursorContract, AWindowLostByItsWorkersClosesLikeAnyOther) {  // invarian
 
 TEST_P(CursorContract, WindowsThatNeverRanAreClosedByTheAdvance) {  // invariant 20: closed is any final state
   Advance step = next_step();
-  step.closed = {{.first = at(0), .last = at(4), .outcome = JobState::missed, .reason = "max_age"}};
+  step.closed = {{.first = at(0), .until = at(4), .count = 2, .outcome = JobState::missed, .reason = "max_age"}};
   step.jobs = {occurrence_job(at(4), kTopic, at(5))};
   step.position = at(4);
   const JobId open = advance(step).jobs.at(0).id;
@@ -186,7 +186,7 @@ TEST_P(CursorContract, WindowsThatNeverRanAreClosedByTheAdvance) {  // invariant
 TEST_P(CursorContract, AnOpenWindowHoldsTheCursorBeforeAClosedRange) {  // invariant 20
   const auto windows = plan(0, 1);
   Advance step = next_step();
-  step.closed = {{.first = at(1), .last = at(3), .outcome = JobState::skipped, .reason = "no_credits"}};
+  step.closed = {{.first = at(1), .until = at(3), .count = 2, .outcome = JobState::skipped, .reason = "no_credits"}};
   step.position = at(2);
   advance(step);
   EXPECT_EQ(cursor(), at(0));

@@ -155,6 +155,22 @@ TEST_P(StoreContract, DeadlinesAreFinishedInTheirOrderAndInBoundedSteps) {  // i
   EXPECT_THAT(order, ElementsAre(first, second, third, fourth));
 }
 
+TEST_P(StoreContract, AClaimTellsWhatItEndedAndWhatBecameReadyByIt) {  // invariants 22, 31
+  const JobId late = enqueue(due_by(now() + 1h));
+  NewJob after = job();
+  after.depends_on = {late};
+  after.options.run_anyway = true;
+  const JobId dependent = enqueue(after);
+  clock().advance(1h);
+  const Claimed claimed = value_of(jobs().claim({.worker = "ada", .jobs = {&late, 1}}));
+
+  EXPECT_THAT(claimed.jobs, IsEmpty());
+  ASSERT_THAT(claimed.overdue, SizeIs(1));
+  EXPECT_EQ(claimed.overdue[0].id, late);
+  EXPECT_EQ(claimed.overdue[0].state, JobState::cutoff_reached);
+  EXPECT_THAT(ids_of(claimed.overdue[0].ready), ElementsAre(dependent));
+}
+
 TEST_P(StoreContract, AJobAskedForAfterItsDeadlineEndsAtOnce) {  // invariant 22
   const Enqueued made = enqueued(due_by(now()));
 

@@ -137,7 +137,7 @@ TEST_P(StoreContract, WhatCannotWorkIsRefusedByName) {
 TEST_P(StoreContract, ABatchOfNothingIsAnsweredWithNothing) {
   EXPECT_THAT(jobs().enqueue({}), IsEmpty());
   EXPECT_THAT(value_of(jobs().enqueue_all({})), IsEmpty());
-  EXPECT_THAT(value_of(jobs().claim({})), IsEmpty());
+  EXPECT_THAT(value_of(jobs().claim({})).jobs, IsEmpty());
   EXPECT_THAT(jobs().settle({}), IsEmpty());
   EXPECT_THAT(jobs().extend({}), IsEmpty());
 }
@@ -155,7 +155,6 @@ TEST_P(StoreContract, AJobAskedForBeforeIsAnsweredAsAtFirstAndWrittenOnce) {  //
   asked.id = jobs().new_job_id();
   asked.options.idempotency_key = "evt-1";
   const Enqueued first = enqueued(asked);
-  asked.asked_before = true;
   const Enqueued second = enqueued(asked);
 
   EXPECT_EQ(second.id, first.id);
@@ -171,21 +170,42 @@ TEST_P(StoreContract, AJobAskedForBeforeIsAnsweredAsAtFirstAndWrittenOnce) {  //
   expect_counts_agree();
 }
 
-TEST_P(StoreContract, AJobAskedForBeforeThatWasNeverStoredIsStored) {  // invariant 4
+TEST_P(StoreContract, AnIdThatAnotherTenantHasIsNotFree) {  // invariant 28
   NewJob asked = job();
-  asked.id = jobs().new_job_id();
-  asked.asked_before = true;
+  asked.id = enqueue(job());
+  asked.tenant = "acme";
+  const auto answers = jobs().enqueue(std::array{job(), asked, job()});
 
+  EXPECT_TRUE(answers[0]);
+  EXPECT_EQ(error_of(answers[1]).code, ErrorCode::conflict);
+  EXPECT_TRUE(answers[2]);
+  EXPECT_THAT(all_ids({.tenant = "acme"}), IsEmpty());
+}
+
+TEST_P(StoreContract, AnIdThatNobodyCanHaveChosenYetIsRefused) {
+  for (const JobId id : {kJobIdMax, first_job_id_at(now() + 61min), JobId{-1}}) {
+    NewJob asked = job();
+    asked.id = id;
+    EXPECT_EQ(error_of(try_enqueue(asked)).code, ErrorCode::invalid_request);
+  }
+  reopen();
+
+  EXPECT_LT(jobs().new_job_id(), first_job_id_at(now() + 1min));
+}
+
+TEST_P(StoreContract, IdsOfAnotherClockAreTakenAndThoseOfTheStoreFollow) {
+  NewJob asked = job();
+  asked.id = first_job_id_at(now() + 59min);
   EXPECT_EQ(enqueue(asked), asked.id);
-  EXPECT_EQ(state(asked.id), JobState::queued);
+  const JobId next = enqueue(job());
+
+  EXPECT_GT(next, asked.id);
 }
 
 TEST_P(StoreContract, AnIdTwiceInOneBatchIsOneJob) {
   NewJob asked = job();
   asked.id = jobs().new_job_id();
-  NewJob again = asked;
-  again.asked_before = true;
-  const auto answers = jobs().enqueue(std::array{asked, again});
+  const auto answers = jobs().enqueue(std::array{asked, asked});
 
   EXPECT_EQ(value_of(answers[0]).id, asked.id);
   EXPECT_EQ(value_of(answers[1]).id, asked.id);

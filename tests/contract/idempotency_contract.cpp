@@ -65,6 +65,20 @@ TEST_P(StoreContract, AskingAgainMovesOnlyWhenItWasLastSeen) {  // invariant 17
   expect_counts_agree();
 }
 
+TEST_P(StoreContract, AFinishedJobRemembersToWhenItWasLastSeen) {  // invariant 17
+  const JobId id = enqueue(keyed());
+  settle(completed(claim_one(id)));
+  const JobView before = view(id);
+  clock().advance(10s);
+  enqueue(keyed());
+
+  EXPECT_EQ(detail(id).last_seen_at, now());
+  const JobView after = view(id);
+  EXPECT_EQ(after.finished_at, before.finished_at);
+  EXPECT_EQ(after.attempts, before.attempts);
+  EXPECT_EQ(after.state, JobState::done);
+}
+
 TEST_P(StoreContract, AKeyIsHeldWhateverStateItsJobIsIn) {  // invariant 17
   const JobId id = enqueue(keyed());
   LeasedJob leased = claim_one(id);

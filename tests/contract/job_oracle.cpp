@@ -59,7 +59,10 @@ std::string JobOracle::enqueue(const NewJob& asked, const Result<Enqueued>& answ
     if (answer->id != id || answer->deduplicated != deduplicated) return differs("enqueue", id, "itself", "another");
     return expect_state("enqueue", id, jobs_.at(id).state, answer->state);
   };
-  if (asked.asked_before && find(asked.id) != nullptr) return expect_known(asked.id, false);
+  if (const Job* const known = find(asked.id)) {
+    if (known->asked.tenant != asked.tenant) return expect_code("enqueue", asked.id, ErrorCode::conflict, answer);
+    return expect_known(asked.id, false);
+  }
   const std::string& name = asked.options.idempotency_key;
   if (!name.empty()) {
     const auto key = keys_.find({asked.tenant, asked.type, name});
@@ -182,11 +185,13 @@ void JobOracle::end_attempt(JobId id, const AttemptEnd& end) {
 
 // ---- Leases ----
 
-std::string JobOracle::claim(const ClaimRequest& asked, const std::vector<LeasedJob>& answer) {
+std::string JobOracle::claim(const ClaimRequest& asked, const Claimed& answer) {
   std::map<JobId, LeasedJob> got;
-  for (const LeasedJob& leased : answer) {
+  for (const LeasedJob& leased : answer.jobs) {
     if (!got.emplace(leased.id, leased).second) return differs("claim", leased.id, "one lease", "two");
   }
+  std::set<JobId> ended;
+  for (const Changed& changed : answer.overdue) ended.insert(changed.id);
   for (const JobId id : asked.jobs) {
     Job* const job = find(id);
     const bool running = job != nullptr && job->state == JobState::processing;
@@ -194,6 +199,7 @@ std::string JobOracle::claim(const ClaimRequest& asked, const std::vector<Leased
     if ((running || due) && overdue(*job)) {
       finish(id, JobState::cutoff_reached);
       job->last_word.reset();
+      if (ended.erase(id) == 0) return differs("claim", id, "its end told", "silence");
       continue;
     }
     if (!due) continue;

@@ -19,7 +19,7 @@ class JobOracle {
 
   // Each answers "" if it agrees.
   std::string enqueue(const NewJob& asked, const Result<Enqueued>& answer);
-  std::string claim(const ClaimRequest& asked, const std::vector<LeasedJob>& answer);
+  std::string claim(const ClaimRequest& asked, const Claimed& answer);
   std::string extend(const Extension& asked, const Result<Extended>& answer);
   std::string settle(const Settlement& asked, const Result<Settled>& answer);
   std::string reap(const std::vector<Reaped>& answer);

@@ -151,9 +151,14 @@ const LeasedJob* ModelPlayer::any_lease(std::uint32_t number) const {
   return &leased_[leased_.size() - 1 - number % std::min(leased_.size(), kRecent)];
 }
 
+JobId ModelPlayer::fresh_id() {
+  if (reference_ != nullptr) reference_->jobs().new_job_id();
+  return store_.jobs().new_job_id();
+}
+
 NewJob ModelPlayer::any_job(const Step& step) {
   NewJob job;
-  job.id = store_.jobs().new_job_id();
+  job.id = fresh_id();
   job.tenant = step[1] % 7 == 6 ? "acme" : "default";
   job.queue = choose(kQueues, step[1] / 7);
   job.type = choose(kTypes, step[1] / 14);
@@ -178,16 +183,17 @@ NewJob ModelPlayer::any_job(const Step& step) {
 
 void ModelPlayer::enqueue(const Step& step) {
   NewJob job = any_job(step);
+  bool asked_before = false;
   if (step[1] % 11 == 10 && oracle_.knows(any_id(step[2]))) {
     // The answer to this one was lost. (Nobody asks again after retention has ended.)
     job.id = any_id(step[2]);
-    job.asked_before = true;
+    asked_before = true;
   }
   const auto answer =
       ask(fmt::format("enqueue {} key {} parents {}", job.id.value, job.options.idempotency_key, job.depends_on.size()),
           [&](Store& store) { return store.jobs().enqueue({&job, 1}).front(); });
   report(oracle_.enqueue(job, answer));
-  if (answer && !answer->deduplicated && !job.asked_before) ids_.push_back(job.id);
+  if (answer && !answer->deduplicated && !asked_before) ids_.push_back(job.id);
 }
 
 void ModelPlayer::claim(const Step& step) {
@@ -200,7 +206,7 @@ void ModelPlayer::claim(const Step& step) {
   request.jobs = wanted;
   const auto answer = value_of(ask("claim", [&](Store& store) { return store.jobs().claim(request); }));
   report(oracle_.claim(request, answer));
-  for (const LeasedJob& leased : answer) {
+  for (const LeasedJob& leased : answer.jobs) {
     if (leased.token <= tokens_[leased.id]) report("a token did not rise");  // invariant 9
     tokens_[leased.id] = leased.token;
     leased_.push_back(leased);
@@ -226,7 +232,7 @@ void ModelPlayer::settle(const Step& step) {
   if (step[3] % 6 == 5) settlement.output = "7";
   if (step[3] % 8 == 7) {
     NewJob follow_up = doubling_job();
-    follow_up.id = store_.jobs().new_job_id();
+    follow_up.id = fresh_id();
     follow_up.tenant = leased->tenant;
     follow_up.run_at = clock_.wall();
     settlement.then = {follow_up};
@@ -293,14 +299,14 @@ void ModelPlayer::prune(const Step& step) {
   if (in_transaction_) return;  // the oracle has to look what is left
   JobStore::PruneRequest request;
   // Never to the very microsecond: whether that is longer ago is not said.
-  request.keep = choose(std::array<Duration, 3>{1h, 5min, 24h}, step[1]) + 1us;
+  request.keep.otherwise = choose(std::array<Duration, 3>{1h, 5min, 24h}, step[1]) + 1us;
   request.limit = kEverything;
   const auto erased = value_of(store_.jobs().prune(request)).erased;
   log_ += fmt::format("prune -> {}\n", erased);
   if (reference_ != nullptr && value_of(reference_->jobs().prune(request)).erased != erased) {
     report("prune: the stores differ");
   }
-  oracle_.pruned(request.keep, store_.reader());
+  oracle_.pruned(request.keep.otherwise, store_.reader());
 }
 
 void ModelPlayer::move_clock(const Step& step) {
@@ -332,12 +338,12 @@ void ModelPlayer::plan(const Step& step) {
   advance.next_at = clock_.wall();
   if (step[3] % 4 == 3) {
     const JobState outcome = step[3] % 8 == 7 ? JobState::skipped : JobState::missed;
-    advance.closed = {{.first = next, .last = next + 2h, .outcome = outcome, .reason = "max_age"}};
+    advance.closed = {{.first = next, .until = next + 2h, .count = 2, .outcome = outcome, .reason = "max_age"}};
     next += 2h;
   }
   for (std::uint32_t i = 0; i < 1 + step[2] % 3; ++i) {
     NewJob window = occurrence_job(next, subject, next + 1h);
-    window.id = store_.jobs().new_job_id();
+    window.id = fresh_id();
     window.options.retry = RetryNone{};
     window.options.max_attempts = 1;
     window.run_at = clock_.wall();

@@ -56,6 +56,8 @@ class ModelPlayer {
   ScheduleId schedule_in(const Store& store) const { return &store == &store_ ? schedule_ : reference_schedule_; }
   std::optional<SubjectRow> subject_in(Store& store, const std::string& name) const;
   NewJob any_job(const Step& step);
+  // From both stores, so that their ids stay abreast.
+  JobId fresh_id();
   JobId any_id(std::uint32_t number) const;
   const LeasedJob* any_lease(std::uint32_t number) const;
   std::uint32_t fresh_number() { return ++numbers_; }

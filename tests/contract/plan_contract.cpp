@@ -196,7 +196,7 @@ TEST_P(StoreContract, AnAdvanceComputedFromAnOldRowDoesNothing) {  // invariants
   const SubjectRow row = put_subject(id, {.subject = "a", .next_at = std::optional(now())});
   Advance first = step_of(row, now());
   Advance second = step_of(row, now() + 1h);
-  second.closed = {{.first = now() - 1h, .last = now() - 1h}};
+  second.closed = {{.first = now() - 1h}};
   const auto answers = plans().advance(std::array{first, second});
   EXPECT_TRUE(answers[0]);
   EXPECT_EQ(error_of(answers[1]).code, ErrorCode::conflict);
@@ -268,18 +268,34 @@ TEST_P(StoreContract, WhatNeverRanHasItsOutcomeWithItsReason) {  // invariants 3
   const ScheduleId id = schedule();
   const SubjectRow row = put_subject(id, {.subject = "a"});
   Advance step = step_of(row, now());
-  step.closed = {{.first = now() - 3h, .last = now() - 1h, .outcome = JobState::missed, .reason = "misfire"}};
+  step.closed = {
+      {.first = now() - 3h, .until = now() - 1h, .count = 2, .outcome = JobState::missed, .reason = "misfire"}};
   advance(step);
   const auto outcomes = outcomes_of(id, "a");
 
   ASSERT_THAT(outcomes, SizeIs(2));
   EXPECT_EQ(outcomes[0].slot, now() - 3h);
   EXPECT_EQ(outcomes[0].until, now() - 1h);
-  EXPECT_TRUE(outcomes[0].range);
+  EXPECT_EQ(outcomes[0].count, 2);
   EXPECT_FALSE(outcomes[0].job);
   EXPECT_EQ(outcomes[0].outcome, JobState::missed);
   EXPECT_EQ(outcomes[0].reason, "misfire");
   EXPECT_EQ(outcomes[0].at, now());
+}
+
+TEST_P(StoreContract, ARangeCountsForAsManyAsItStandsFor) {  // invariant 34
+  const ScheduleId id = schedule();
+  const SubjectRow row = put_subject(id, {.subject = "a"});
+  Advance step = step_of(row, now());
+  step.closed = {{.first = now() - 3h, .until = now() - 1h, .count = 121, .outcome = JobState::missed}};
+  advance(step);
+  const std::int64_t day = std::chrono::floor<std::chrono::days>(now() - 3h).time_since_epoch().count();
+
+  std::int64_t missed = 0;
+  for (const OutcomeCount& count : value_of(reader().outcome_counts(id, day))) {
+    if (count.outcome == JobState::missed) missed += count.count;
+  }
+  EXPECT_EQ(missed, 121);
 }
 
 TEST_P(StoreContract, AnOutcomeNeverChanges) {  // invariants 2, 3
@@ -291,7 +307,7 @@ TEST_P(StoreContract, AnOutcomeNeverChanges) {  // invariants 2, 3
   ASSERT_EQ(before.at(0).outcome, JobState::done);
   Advance again = step_of(subject_of(id, "a"), now() + 24h);
   again.jobs.clear();
-  again.closed = {{.first = slot, .last = slot, .outcome = JobState::missed}};
+  again.closed = {{.first = slot, .outcome = JobState::missed}};
   advance(again);
 
   EXPECT_EQ(outcomes_of(id, "a"), before);

@@ -63,8 +63,7 @@ TEST_P(StoreContract, EachTenantKeepsForItsOwnTime) {
   const JobId theirs = done_job(foreign);
   clock().advance(std::chrono::days(2));
   JobStore::PruneRequest request;
-  request.keep = std::chrono::days(7);
-  request.keep_by_tenant = {{"acme", std::chrono::days(1)}};
+  request.keep = {.otherwise = std::chrono::days(7), .by_tenant = {{"acme", std::chrono::days(1)}}};
   EXPECT_EQ(value_of(jobs().prune(request)).erased, 1U);
 
   EXPECT_TRUE(exists(ours));
@@ -76,7 +75,7 @@ TEST_P(StoreContract, PruningGoesInBoundedSteps) {
   for (int i = 0; i < 20; ++i) done_job(job());
   clock().advance(24h);
   JobStore::PruneRequest request;
-  request.keep = 1h;
+  request.keep.otherwise = 1h;
   request.limit = 6;
   const auto first = value_of(jobs().prune(request));
   EXPECT_EQ(first.erased, 6U);

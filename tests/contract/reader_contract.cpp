@@ -280,5 +280,16 @@ TEST_P(StoreContract, SchedulesAndSubjectsAreListedByNameInPages) {
   EXPECT_THAT(subjects, ElementsAre("", "m", "z", "é"));
 }
 
+TEST_P(StoreContract, APageOfLongPayloadsEndsEarlyAndGoesOn) {
+  NewJob large = job();
+  large.payload = '"' + std::string(1'000'000, 'x') + '"';
+  for (int i = 0; i < 12; ++i) enqueue(large);
+  const JobPage page = value_of(reader().jobs({}, {}, 12));
+
+  EXPECT_THAT(page.jobs, SizeIs(5));
+  EXPECT_TRUE(page.next_before);
+  EXPECT_THAT(all_ids({}, 12), SizeIs(12));
+}
+
 }  // namespace
 }  // namespace carillon::test

@@ -135,7 +135,7 @@ std::optional<LeasedJob> StoreContract::try_claim(JobId id, const Claim& how) {
   request.lease = how.lease;
   request.in_process = how.in_process;
   request.jobs = {&id, 1};
-  auto leased = value_of(jobs().claim(request));
+  auto leased = value_of(jobs().claim(request)).jobs;
   if (leased.empty()) return std::nullopt;
   EXPECT_EQ(leased.size(), 1U);
   EXPECT_EQ(leased.front().id, id);
@@ -158,7 +158,7 @@ std::uint64_t StoreContract::prune(Duration keep, std::size_t step) {
   std::uint64_t erased = 0;
   JobStore::PruneRequest request;
   request.limit = step;
-  request.keep = keep;
+  request.keep.otherwise = keep;
   for (int i = 0; i < kPagesMax; ++i) {
     const auto pruned = value_of(jobs().prune(request));
     erased += pruned.erased;

@@ -23,8 +23,8 @@ std::string lease_text(const LeaseRow& lease) {
 }
 
 std::string outcome_text(const OutcomeRow& row) {
-  return fmt::format("  outcome {} {} until {} range {} job {} {} parked {} \"{}\" at {}", row.subject, at(row.slot),
-                     at(row.until), row.range, row.job.value, row.outcome ? to_string(*row.outcome) : "open",
+  return fmt::format("  outcome {} {} until {} count {} job {} {} parked {} \"{}\" at {}", row.subject, at(row.slot),
+                     at(row.until), row.count, row.job.value, row.outcome ? to_string(*row.outcome) : "open",
                      row.parked, row.reason, at(row.at));
 }
 
@@ -107,6 +107,10 @@ std::string text_of(Store& /*store*/, const LeasedJob& job) {
                      job.id.value, job.tenant, job.queue, job.type, job.payload, job.priority, job.attempt, job.token,
                      at(job.run_at), at(job.deadline), at(job.lease_until), job.lease.count(), job.timeout.count(),
                      job.schedule, job.subject, at(job.slot), job.options);
+}
+
+std::string text_of(Store& store, const Claimed& claimed) {
+  return text_of(store, claimed.jobs) + " overdue " + text_of(store, claimed.overdue);
 }
 
 std::string text_of(Store& /*store*/, const Extended& answer) {

@@ -14,6 +14,7 @@ namespace carillon::test {
 std::string text_of(Store& store, const ReadyJob& job);
 std::string text_of(Store& store, const Enqueued& answer);
 std::string text_of(Store& store, const LeasedJob& job);
+std::string text_of(Store& store, const Claimed& claimed);
 std::string text_of(Store& store, const Extended& answer);
 std::string text_of(Store& store, const Settled& answer);
 std::string text_of(Store& store, const Reaped& answer);

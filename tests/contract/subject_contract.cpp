@@ -115,7 +115,7 @@ TEST_P(StoreContract, OutcomesAreCountedByTheDayAndMinuteOfTheirSlot) {  // inva
   clock().advance(2min);
   Advance missed = step_of(subject_of(id, "a"), now());
   missed.jobs.clear();
-  missed.closed = {{.first = now(), .last = now(), .outcome = JobState::missed}};
+  missed.closed = {{.first = now(), .outcome = JobState::missed}};
   advance(missed);
   const std::int64_t day = std::chrono::floor<std::chrono::days>(slot).time_since_epoch().count();
   const auto counts = value_of(reader().outcome_counts(id, day));

@@ -120,7 +120,7 @@ TEST(IoError, ATransactionThatCannotBeginDoesNotForgetWhoWaits) {  // invariant 
   EXPECT_EQ(error_of(jobs.load_live({}, file.clock().wall(), 10)).code, ErrorCode::unavailable);
   file.vfs().clear_faults();
 
-  const auto leased = value_of(jobs.claim({.worker = "ada", .jobs = {&pair[0].id, 1}}));
+  const auto leased = value_of(jobs.claim({.worker = "ada", .jobs = {&pair[0].id, 1}})).jobs;
   ASSERT_EQ(leased.size(), 1U);
   const Settlement done{.job = pair[0].id, .token = leased.front().token};
   EXPECT_EQ(value_of(jobs.settle({&done, 1}).front()).ready.size(), 1U);

@@ -158,7 +158,8 @@ Result<void> Load::claim_some() {
   }
   std::vector<LeasedJob> leased;
   const Result<void> answer = write(after, [&](Store& store) -> Result<void> {
-    TRY_ASSIGN(leased, store.jobs().claim({.worker = options_.name, .lease = 1h, .jobs = wanted}));
+    TRY_ASSIGN(Claimed claimed, store.jobs().claim({.worker = options_.name, .lease = 1h, .jobs = wanted}));
+    leased = std::move(claimed.jobs);
     return {};
   });
   if (!answer) return answer;

@@ -228,8 +228,8 @@ std::set<ErrorCode> use_all_of(const std::string& path) {
   for (const JobId id : ids) {
     const auto leased = jobs.claim({.worker = "eve", .jobs = {&id, 1}});
     note(leased);
-    if (!leased || leased->empty()) continue;
-    const Settlement done{.job = id, .token = leased->front().token};
+    if (!leased || leased->jobs.empty()) continue;
+    const Settlement done{.job = id, .token = leased->jobs.front().token};
     note(jobs.settle({&done, 1}).front());
   }
   if (leases) {

@@ -39,7 +39,6 @@ TEST_F(FaultyStore, ALostAnswerIsStoredAndAskingAgainFindsIt) {
   EXPECT_EQ(enqueue(job).error().code, ErrorCode::unavailable);
   EXPECT_EQ(stored(), 1U);
 
-  job.asked_before = true;
   const auto again = enqueue(job);
   ASSERT_TRUE(again.has_value());
   EXPECT_EQ(again->id, job.id);
@@ -51,7 +50,7 @@ TEST_F(FaultyStore, ALostAnswerIsStoredAndAskingAgainFindsIt) {
 TEST_F(FaultyStore, ASettleWhoseAnswerWasLostIsAnsweredWhenItIsRepeated) {
   const JobId id = enqueue({.type = "a"})->id;
   const auto leased = store_->jobs().claim({.worker = "ada", .jobs = {&id, 1}});
-  const Settlement done{.job = id, .token = leased->front().token};
+  const Settlement done{.job = id, .token = leased->jobs.front().token};
   commits_.next(CommitFault::answer_lost);
   EXPECT_EQ(store_->jobs().settle({&done, 1}).front().error().code, ErrorCode::unavailable);
 

@@ -92,8 +92,8 @@ class StoreLoop {
     ready_.erase(ready_.begin(), ready_.begin() + count);
     auto leased = store_.jobs().claim({.worker = "bench", .jobs = ids});
     must(leased);
-    CHECK(leased->size() == ids.size());
-    leased_ = *std::move(leased);
+    CHECK(leased->jobs.size() == ids.size());
+    leased_ = std::move(leased->jobs);
   }
   void settle() {
     std::vector<Settlement> settlements;
@@ -356,7 +356,7 @@ void measure_open(const std::string& folder, const Scale& scale, std::vector<Ben
     const JobId first = page->jobs.front().id;
     const auto leased = store->jobs().claim({.worker = "bench", .jobs = std::span(&first, 1)});
     must(leased);
-    CHECK(leased->size() == 1);
+    CHECK(leased->jobs.size() == 1);
   });
   const std::int64_t resident_opened = resident_bytes();
   ready.reserve(static_cast<std::size_t>(scale.live_at_open));

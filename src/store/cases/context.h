@@ -1,9 +1,7 @@
 // What every use case works with.
 #pragma once
 
-#include <functional>
-
-#include "core/job_id.h"
+#include "store/job_ids.h"
 #include "store/job_store.h"
 #include "store/job_text.h"
 #include "store/reading.h"
@@ -14,7 +12,8 @@ namespace carillon {
 struct Context {
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-const-or-ref-data-members): lives as long as one transaction, never assigned
   Transaction& tx;
-  std::function<JobId(Instant)> new_id;
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-const-or-ref-data-members)
+  JobIds& ids;
   Instant now;
   BootTime boot;
 };

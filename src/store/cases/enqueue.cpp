@@ -28,6 +28,34 @@ std::optional<Enqueued> stored(Context& context, JobId id, bool deduplicated) {
   return std::nullopt;
 }
 
+// The id is the caller's: what it names may be stored already, because the first answer was lost. Else it is free.
+Result<std::optional<Enqueued>> asked_before(Context& context, const NewJob& job) {
+  if (!context.ids.admit(job.id, context.now)) {
+    return invalid_request(fmt::format("id {} cannot have been chosen yet: it is of {}", format_job_id(job.id),
+                                       format_instant(made_at(job.id))));
+  }
+  auto known = stored(context, job.id, false);
+  if (known && context.tx.lane_names(known->ready.lane).tenant != job.tenant) {
+    return failed(ErrorCode::conflict, fmt::format("id {} is not free", format_job_id(job.id)));
+  }
+  return known;
+}
+
+void note_seen(Context& context, JobId id) {
+  const auto seen_detail = [&](const JobRow& row) {
+    JobDetail detail = detail_of(context, row);
+    detail.last_seen_at = context.now;
+    return write_detail(detail);
+  };
+  if (const auto row = context.tx.job(id)) {
+    JobRow seen = *row;
+    seen.detail = seen_detail(*row);
+    context.tx.update_job(*row, seen);
+  } else if (const auto archived = context.tx.archived(id)) {
+    context.tx.update_archived_detail(id, seen_detail(archived->job));
+  }
+}
+
 // What the key says: nothing if it is free.
 Result<std::optional<Enqueued>> held_by_key(Context& context, const NewJob& job, TypeId type) {
   const std::string& name = job.options.idempotency_key;
@@ -40,13 +68,7 @@ Result<std::optional<Enqueued>> held_by_key(Context& context, const NewJob& job,
                   fmt::format("key {} of type {} is held by job {} with another payload", quoted(name),
                               quoted(job.type), format_job_id(key->job)));
   }
-  if (const auto row = context.tx.job(key->job)) {
-    JobRow seen = *row;
-    JobDetail detail = detail_of(context, *row);
-    detail.last_seen_at = context.now;
-    seen.detail = write_detail(detail);
-    context.tx.update_job(*row, seen);
-  }
+  note_seen(context, key->job);
   return holder;
 }
 
@@ -121,8 +143,9 @@ void finish_at_once(Context& context, const JobRow& row, JobState state, std::st
 Result<Enqueued> enqueue_job(Context& context, const NewJob& job) {
   TRY(check_new_job(job));
   Transaction& tx = context.tx;
-  if (job.asked_before && job.id) {
-    if (const auto known = stored(context, job.id, false)) return *known;
+  if (job.id) {
+    TRY_ASSIGN(const auto known, asked_before(context, job));
+    if (known) return *known;
   }
   const TypeId type = tx.type(job.type);
   const bool has_key = !job.options.idempotency_key.empty();
@@ -142,7 +165,7 @@ Result<Enqueued> enqueue_job(Context& context, const NewJob& job) {
     TRY_ASSIGN(parents, look_up_parents(context, job));
   }
 
-  row.id = job.id ? job.id : context.new_id(context.now);
+  row.id = job.id ? job.id : context.ids.next(context.now);
   row.lane = tx.lane(job.tenant, job.queue);
   row.type = type;
   row.priority = job.priority;

@@ -248,17 +248,17 @@ Result<LeaseRow> current_lease(Context& context, JobId job, std::int64_t token) 
   return *std::move(lease);
 }
 
-std::vector<LeasedJob> claim_jobs(Context& context, const ClaimRequest& request) {
+Claimed claim_jobs(Context& context, const ClaimRequest& request) {
   Transaction& tx = context.tx;
-  std::vector<LeasedJob> leased;
-  leased.reserve(request.jobs.size());
+  Claimed claimed;
+  claimed.jobs.reserve(request.jobs.size());
   for (const JobId id : request.jobs) {
     if (tx.failed()) break;
     auto found = tx.job_with_payload(id);
     if (!found || found->row.state != JobState::queued || found->row.run_at > context.now) continue;
     const JobRow* const row = &found->row;
     if (row->deadline && *row->deadline <= context.now) {  // invariant 22
-      finish_overdue_job(context, id);
+      if (auto ended = finish_overdue_job(context, id)) claimed.overdue.push_back(*std::move(ended));
       continue;
     }
     const JobOptions options = options_of(context, *row);
@@ -276,25 +276,25 @@ std::vector<LeasedJob> claim_jobs(Context& context, const ClaimRequest& request)
     tx.add_count(row->lane, JobState::processing, 1);
     const Lane& names = tx.lane_names(row->lane);
     const auto schedule = row->schedule ? tx.schedule(row->schedule) : std::nullopt;
-    leased.push_back({.id = id,
-                      .tenant = names.tenant,
-                      .queue = names.queue,
-                      .type = tx.type_name(row->type),
-                      .payload = std::move(found->payload),
-                      .priority = row->priority,
-                      .attempt = lease.attempt,
-                      .token = lease.token,
-                      .run_at = row->run_at,
-                      .deadline = row->deadline,
-                      .lease_until = wall_of(context, lease.until),
-                      .lease = lease.length,
-                      .timeout = options.timeout,
-                      .schedule = schedule ? schedule->name : std::string(),
-                      .subject = row->subject,
-                      .slot = row->slot,
-                      .options = row->options});
+    claimed.jobs.push_back({.id = id,
+                            .tenant = names.tenant,
+                            .queue = names.queue,
+                            .type = tx.type_name(row->type),
+                            .payload = std::move(found->payload),
+                            .priority = row->priority,
+                            .attempt = lease.attempt,
+                            .token = lease.token,
+                            .run_at = row->run_at,
+                            .deadline = row->deadline,
+                            .lease_until = wall_of(context, lease.until),
+                            .lease = lease.length,
+                            .timeout = options.timeout,
+                            .schedule = schedule ? schedule->name : std::string(),
+                            .subject = row->subject,
+                            .slot = row->slot,
+                            .options = row->options});
   }
-  return leased;
+  return claimed;
 }
 
 Result<Extended> extend_lease(Context& context, const Extension& extension) {

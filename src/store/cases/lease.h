@@ -5,7 +5,7 @@
 
 namespace carillon {
 
-std::vector<LeasedJob> claim_jobs(Context& context, const ClaimRequest& request);
+Claimed claim_jobs(Context& context, const ClaimRequest& request);
 Result<Extended> extend_lease(Context& context, const Extension& extension);
 Result<Settled> settle_attempt(Context& context, const Settlement& settlement);
 std::vector<Reaped> reap_leases(Context& context, std::size_t limit);

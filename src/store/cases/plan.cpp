@@ -30,17 +30,7 @@ Result<void> check_revision(std::string_view name, std::optional<std::int64_t> w
 }
 
 bool lives(const SubjectRow& subject, const ScheduleRow& owner) {
-  return !owner.deleted_at && !subject.deleted && subject.generation == owner.generation;
-}
-
-// Only the position stays behind, and the cursor.
-void retire(Context& context, SubjectRow& subject) {
-  subject.deleted = true;
-  subject.next_at.reset();
-  subject.overrides.clear();
-  subject.state.clear();
-  ++subject.version;
-  context.tx.put_subject(subject);
+  return !owner.deleted_at && !subject.deleted_at && subject.generation == owner.generation;
 }
 
 void raise(std::optional<Instant>& position, std::optional<Instant> to) {
@@ -48,6 +38,15 @@ void raise(std::optional<Instant>& position, std::optional<Instant> to) {
 }
 
 }  // namespace
+
+void retire_subject(Context& context, SubjectRow& subject) {
+  subject.deleted_at = context.now;
+  subject.next_at.reset();
+  subject.overrides.clear();
+  subject.state.clear();
+  ++subject.version;
+  context.tx.put_subject(subject);
+}
 
 Result<ScheduleRow> put_schedule_row(Context& context, const NewSchedule& schedule) {
   TRY(check_name("tenant", schedule.tenant));
@@ -148,7 +147,7 @@ Result<void> delete_subject_row(Context& context, ScheduleId schedule, std::stri
   if (!owner || !row || !lives(*row, *owner)) {
     return failed(ErrorCode::not_found, fmt::format("there is no subject {}", quoted(subject)));
   }
-  retire(context, *row);
+  retire_subject(context, *row);
   return {};
 }
 
@@ -164,7 +163,7 @@ std::vector<SubjectRow> due_subjects(Context& context, ScheduleId schedule, Inst
       if (lives(row, *owner)) {
         due.push_back(std::move(row));
       } else {
-        retire(context, row);
+        retire_subject(context, row);
       }
     }
   }
@@ -189,12 +188,12 @@ Result<Advanced> advance_subject(Context& context, const Advance& advance) {
     context.tx.put_outcome({.schedule = advance.schedule,
                             .subject = advance.subject,
                             .slot = closed.first,
-                            .until = closed.last,
-                            .range = closed.last != closed.first,
+                            .until = closed.until,
+                            .count = closed.count,
                             .outcome = closed.outcome,
                             .reason = closed.reason,
                             .at = context.now});
-    context.tx.add_outcome_count(advance.schedule, closed.first, closed.outcome, 1);
+    context.tx.add_outcome_count(advance.schedule, closed.first, closed.outcome, closed.count);
   }
   // A job that ended at once has changed the row.
   row = context.tx.subject(advance.schedule, advance.subject);

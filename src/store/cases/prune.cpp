@@ -1,15 +1,10 @@
 #include "store/cases/prune.h"
 
-#include <algorithm>
+#include "store/cases/plan.h"
 
 namespace carillon {
 
 namespace {
-
-Duration keep_of(const JobStore::PruneRequest& request, const std::string& tenant) {
-  const auto found = std::ranges::find(request.keep_by_tenant, tenant, &std::pair<std::string, Duration>::first);
-  return found == request.keep_by_tenant.end() ? request.keep : found->second;
-}
 
 std::optional<KeyRow> key_of(Context& context, const JobRow& job) {
   if (job.options.empty()) return std::nullopt;
@@ -20,28 +15,33 @@ std::optional<KeyRow> key_of(Context& context, const JobRow& job) {
   return key;
 }
 
+// The cursor has to come by a window first. (invariant 20)
+bool is_ahead_of_cursor(Context& context, const OutcomeKey& key) {
+  const auto subject = context.tx.subject(key.schedule, key.subject);
+  return subject && subject->cursor && key.slot >= *subject->cursor;
+}
+
+// From now on the position guards what the row of the occurrence guarded before. (invariant 1)
+void erase_outcome_row(Context& context, const OutcomeKey& key) {
+  context.tx.erase_outcome(key.schedule, key.subject, key.slot);
+  auto subject = context.tx.subject(key.schedule, key.subject);
+  if (!subject || (subject->position && *subject->position >= key.slot)) return;
+  subject->position = key.slot;
+  ++subject->version;
+  context.tx.put_subject(*subject);
+}
+
 // A job that still guards something, however old it is.
 bool is_needed(Context& context, const JobRow& job) {
   if (!context.tx.children(job.id).empty()) return true;  // invariant 31
   const auto key = key_of(context, job);
   if (key && key->held_until && *key->held_until > context.now) return true;  // invariant 17
-  if (!job.schedule || !job.slot) return false;
-  // The cursor has to come by its window first. (invariant 20)
-  const auto subject = context.tx.subject(job.schedule, job.subject);
-  return subject && subject->cursor && *job.slot >= *subject->cursor;
+  return job.schedule && job.slot && is_ahead_of_cursor(context, {job.schedule, job.subject, *job.slot});
 }
 
-// From now on the position guards what the row of the occurrence guarded before. (invariant 1)
 void erase_occurrence(Context& context, const JobRow& job) {
-  Transaction& tx = context.tx;
-  const auto outcome = tx.outcome(job.schedule, job.subject, *job.slot);
-  if (!outcome || outcome->job != job.id) return;
-  tx.erase_outcome(job.schedule, job.subject, *job.slot);
-  auto subject = tx.subject(job.schedule, job.subject);
-  if (!subject || (subject->position && *subject->position >= *job.slot)) return;
-  subject->position = job.slot;
-  ++subject->version;
-  tx.put_subject(*subject);
+  const auto outcome = context.tx.outcome(job.schedule, job.subject, *job.slot);
+  if (outcome && outcome->job == job.id) erase_outcome_row(context, {job.schedule, job.subject, *job.slot});
 }
 
 void erase(Context& context, const ArchiveRow& row) {
@@ -53,6 +53,92 @@ void erase(Context& context, const ArchiveRow& row) {
   tx.add_count(job.lane, job.state, -1);
 }
 
+// A round over the plans looks at many rows of few schedules.
+class Owners {
+ public:
+  explicit Owners(Context& context) : context_(context) {}
+  // Nothing if it is gone.
+  const std::optional<ScheduleRow>& of(ScheduleId id) {
+    if (!known_ || known_id_ != id) {
+      known_ = context_.tx.schedule(id);
+      known_id_ = id;
+    }
+    return known_;
+  }
+
+ private:
+  Context& context_;
+  ScheduleId known_id_;
+  std::optional<ScheduleRow> known_;
+};
+
+// What the next step of the part begins above, or the next part.
+template <typename Row, typename KeyOf>
+void move_on(PlanPruneStep& step, const std::vector<Row>& rows, std::size_t limit, KeyOf key_of) {
+  if (rows.size() == limit) {
+    step.position.after = key_of(rows.back());
+    return;
+  }
+  step.position.after = {};
+  switch (step.position.part) {
+    case PlanPosition::Part::outcomes: step.position.part = PlanPosition::Part::subjects; break;
+    case PlanPosition::Part::subjects: step.position.part = PlanPosition::Part::schedules; break;
+    case PlanPosition::Part::schedules:
+      step.position.part = PlanPosition::Part::outcomes;
+      step.end = true;
+      break;
+  }
+}
+
+// Those with a job go with it.
+void prune_outcomes(Context& context, const PlanPruneRequest& request, PlanPruneStep& step) {
+  Owners owners(context);
+  const std::vector<OutcomeRow> rows = context.tx.outcomes_above(request.position.after, request.limit);
+  const auto key_of = [](const OutcomeRow& row) { return OutcomeKey{row.schedule, row.subject, row.slot}; };
+  for (const OutcomeRow& row : rows) {
+    if (row.job || !row.at) continue;
+    const auto& owner = owners.of(row.schedule);
+    if (owner && !request.keep.is_over(owner->tenant, *row.at, context.now)) continue;
+    if (is_ahead_of_cursor(context, key_of(row))) continue;
+    erase_outcome_row(context, key_of(row));
+    ++step.erased;
+  }
+  move_on(step, rows, request.limit, key_of);
+}
+
+void prune_subjects(Context& context, const PlanPruneRequest& request, PlanPruneStep& step) {
+  Owners owners(context);
+  const OutcomeKey& after = request.position.after;
+  const std::vector<SubjectRow> rows = context.tx.subjects_above({after.schedule, after.subject}, request.limit);
+  for (SubjectRow row : rows) {
+    const auto& owner = owners.of(row.schedule);
+    if (owner && !row.deleted_at && !owner->deleted_at) {
+      // One of an earlier life of its schedule has been met by nobody else so far.
+      if (row.generation != owner->generation) retire_subject(context, row);
+      continue;
+    }
+    const Instant deleted_at = row.deleted_at ? *row.deleted_at : owner ? *owner->deleted_at : kInstantMin;
+    if (owner && !request.keep.is_over(owner->tenant, deleted_at, context.now)) continue;
+    context.tx.erase_subject({row.schedule, row.subject});
+    ++step.erased;
+  }
+  move_on(step, rows, request.limit, [](const SubjectRow& row) { return OutcomeKey{row.schedule, row.subject, {}}; });
+}
+
+void prune_schedules(Context& context, const PlanPruneRequest& request, PlanPruneStep& step) {
+  const auto today = std::chrono::floor<std::chrono::days>(context.now);
+  const std::vector<ScheduleRow> rows = context.tx.schedules_above(request.position.after.schedule, request.limit);
+  for (const ScheduleRow& row : rows) {
+    context.tx.erase_outcome_counts(row.id, today - kOutcomeCountsKept);
+    if (!row.deleted_at || !request.keep.is_over(row.tenant, *row.deleted_at, context.now)) continue;
+    if (context.tx.has_rows_of(row.id)) continue;
+    context.tx.erase_outcome_counts(row.id, kInstantMax);
+    context.tx.erase_schedule(row.id);
+    ++step.erased;
+  }
+  move_on(step, rows, request.limit, [](const ScheduleRow& row) { return OutcomeKey{row.id, {}, {}}; });
+}
+
 }  // namespace
 
 JobStore::PruneStep prune_archive(Context& context, const JobStore::PruneRequest& request) {
@@ -60,14 +146,23 @@ JobStore::PruneStep prune_archive(Context& context, const JobStore::PruneRequest
   const std::vector<ArchiveRow> rows = context.tx.archived_above(request.after, request.limit);
   for (const ArchiveRow& row : rows) {
     step.next_after = row.job.id;
-    const Duration keep = keep_of(request, context.tx.lane_names(row.job.lane).tenant);
-    if (row.finished_at > add_clamped(context.now, -keep)) continue;
+    if (!request.keep.is_over(context.tx.lane_names(row.job.lane).tenant, row.finished_at, context.now)) continue;
     if (is_needed(context, row.job)) continue;
     erase(context, row);
     ++step.erased;
   }
   step.end = rows.size() < request.limit;
   if (step.end) context.tx.erase_effects_before(add_clamped(context.now, -kEffectsKept), request.limit);
+  return step;
+}
+
+PlanPruneStep prune_plans(Context& context, const PlanPruneRequest& request) {
+  PlanPruneStep step{.position = request.position};
+  switch (request.position.part) {
+    case PlanPosition::Part::outcomes: prune_outcomes(context, request, step); break;
+    case PlanPosition::Part::subjects: prune_subjects(context, request, step); break;
+    case PlanPosition::Part::schedules: prune_schedules(context, request, step); break;
+  }
   return step;
 }
 

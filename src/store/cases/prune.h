@@ -2,11 +2,13 @@
 #pragma once
 
 #include "store/cases/context.h"
+#include "store/plan_store.h"
 
 namespace carillon {
 
 inline constexpr Duration kEffectsKept = std::chrono::days(30);
 
 JobStore::PruneStep prune_archive(Context& context, const JobStore::PruneRequest& request);
+PlanPruneStep prune_plans(Context& context, const PlanPruneRequest& request);
 
 }  // namespace carillon

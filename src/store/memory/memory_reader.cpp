@@ -9,7 +9,7 @@ namespace carillon {
 
 bool MemoryReader::lives(const SubjectRow& row) const {
   const auto schedule = tables_.schedules.get(row.schedule);
-  return schedule && !schedule->deleted_at && !row.deleted && row.generation == schedule->generation;
+  return schedule && !schedule->deleted_at && !row.deleted_at && row.generation == schedule->generation;
 }
 
 JobView MemoryReader::view_of(const JobRow& row) const {
@@ -18,7 +18,7 @@ JobView MemoryReader::view_of(const JobRow& row) const {
                .type = tables_.types.rows().at(row.type.value),
                .payload = tables_.payloads.get(row.id).value_or(std::string()),
                .state = row.state};
-  if (row.schedule) view.schedule = tables_.schedules.rows().at(row.schedule).name;
+  if (const auto schedule = tables_.schedules.get(row.schedule)) view.schedule = schedule->name;
   view.lease = tables_.leases.get(row.id);
   if (view.lease) {
     view.state = JobState::processing;
@@ -75,7 +75,10 @@ Result<JobPage> MemoryReader::jobs(const JobFilter& filter, JobId before, std::s
   for (const auto& [id, row] : tables_.archive.rows()) look_at(row.job);
   std::ranges::sort(found, std::ranges::greater(), [](const JobView& view) { return view.row.id; });
   JobPage page;
-  const std::size_t size = std::min({limit, kPageMax, found.size()});
+  std::size_t size = 0;
+  for (std::size_t bytes = 0; size < std::min({limit, kPageMax, found.size()}) && bytes < kPageBytesMax; ++size) {
+    bytes += found[size].payload.size();
+  }
   if (size > 0 && size < found.size()) page.next_before = found[size - 1].row.id;
   found.resize(size);
   page.jobs = std::move(found);

@@ -25,8 +25,9 @@ struct MemoryTables {
   JournaledMap<std::pair<JobId, JobId>, bool> dependencies{undo};  // by parent and child
   JournaledMap<std::pair<LaneId, JobState>, std::int64_t> counts{undo};
   JournaledMap<ScheduleId, ScheduleRow> schedules{undo};
-  JournaledMap<std::pair<ScheduleId, std::string>, SubjectRow> subjects{undo};
-  JournaledMap<std::tuple<ScheduleId, std::string, Instant>, OutcomeRow> outcomes{undo};
+  std::int64_t last_schedule = 0;  // no id is given twice
+  JournaledMap<SubjectKey, SubjectRow> subjects{undo};
+  JournaledMap<OutcomeKey, OutcomeRow> outcomes{undo};
   JournaledMap<std::tuple<ScheduleId, Instant, JobState>, std::int64_t> outcome_counts{undo};  // by slot's minute
   JournaledMap<DocumentKey, Document> documents{undo};
   JournaledMap<std::int64_t, AuditRow> audit{undo};

@@ -20,6 +20,16 @@ std::int64_t intern(Map& map, const Value& value) {
   return id;
 }
 
+// The rows above a key, in the order of keys.
+template <typename Map, typename Key>
+auto above(const Map& map, const Key& after, std::size_t limit) {
+  std::vector<std::remove_cvref_t<decltype(map.rows().begin()->second)>> found;
+  for (auto row = map.rows().upper_bound(after); row != map.rows().end() && found.size() < limit; ++row) {
+    found.push_back(row->second);
+  }
+  return found;
+}
+
 }  // namespace
 
 void MemoryTransaction::begin() {
@@ -69,12 +79,7 @@ void MemoryTransaction::update_job(const JobRow& before, const JobRow& after) {
 }
 
 std::vector<JobRow> MemoryTransaction::jobs_above(JobId after, std::size_t limit) {
-  std::vector<JobRow> found;
-  for (auto row = tables_.jobs.rows().upper_bound(after); row != tables_.jobs.rows().end() && found.size() < limit;
-       ++row) {
-    found.push_back(row->second);
-  }
-  return found;
+  return above(tables_.jobs, after, limit);
 }
 
 LivePage MemoryTransaction::ready_above(JobId after, Instant until, std::size_t limit) {
@@ -138,12 +143,13 @@ std::optional<LaneId> MemoryTransaction::archive_plain_success(const PlainSucces
 }
 
 std::vector<ArchiveRow> MemoryTransaction::archived_above(JobId after, std::size_t limit) {
-  std::vector<ArchiveRow> found;
-  const auto& rows = tables_.archive.rows();
-  for (auto row = rows.upper_bound(after); row != rows.end() && found.size() < limit; ++row) {
-    found.push_back(row->second);
-  }
-  return found;
+  return above(tables_.archive, after, limit);
+}
+
+void MemoryTransaction::update_archived_detail(JobId id, std::string_view detail) {
+  ArchiveRow row = tables_.archive.rows().at(id);
+  row.job.detail = detail;
+  tables_.archive.put(id, row);
 }
 
 void MemoryTransaction::erase_archived(const ArchiveRow& row) {
@@ -247,7 +253,7 @@ std::optional<ScheduleRow> MemoryTransaction::schedule(std::string_view tenant, 
 
 ScheduleId MemoryTransaction::insert_schedule(const ScheduleRow& row) {
   ScheduleRow kept = row;
-  kept.id = {static_cast<std::int64_t>(tables_.schedules.rows().size()) + 1};
+  kept.id = {++tables_.last_schedule};
   tables_.schedules.put(kept.id, kept);
   return kept.id;
 }
@@ -266,9 +272,26 @@ std::vector<ScheduleHead> MemoryTransaction::schedule_heads(ScheduleId after, st
   return heads;
 }
 
+std::vector<ScheduleRow> MemoryTransaction::schedules_above(ScheduleId after, std::size_t limit) {
+  return above(tables_.schedules, after, limit);
+}
+
+void MemoryTransaction::erase_schedule(ScheduleId id) { tables_.schedules.erase(id); }
+
+bool MemoryTransaction::has_rows_of(ScheduleId id) {
+  const auto is_of = [&](const auto& entry) { return entry.first.schedule == id; };
+  return std::ranges::any_of(tables_.subjects.rows(), is_of) || std::ranges::any_of(tables_.outcomes.rows(), is_of);
+}
+
 std::optional<SubjectRow> MemoryTransaction::subject(ScheduleId schedule, std::string_view subject) {
   return tables_.subjects.get({schedule, std::string(subject)});
 }
+
+std::vector<SubjectRow> MemoryTransaction::subjects_above(const SubjectKey& after, std::size_t limit) {
+  return above(tables_.subjects, after, limit);
+}
+
+void MemoryTransaction::erase_subject(const SubjectKey& key) { tables_.subjects.erase(key); }
 
 std::vector<SubjectRow> MemoryTransaction::subjects_due(ScheduleId schedule, Instant until, std::size_t limit) {
   std::vector<SubjectRow> found;
@@ -292,10 +315,22 @@ void MemoryTransaction::erase_outcome(ScheduleId schedule, std::string_view subj
   tables_.outcomes.erase({schedule, std::string(subject), slot});
 }
 
+std::vector<OutcomeRow> MemoryTransaction::outcomes_above(const OutcomeKey& after, std::size_t limit) {
+  return above(tables_.outcomes, after, limit);
+}
+
 void MemoryTransaction::add_outcome_count(ScheduleId schedule, Instant slot, JobState outcome, std::int64_t change) {
   const Instant minute = std::chrono::floor<std::chrono::minutes>(slot);
   const auto key = std::tuple(schedule, minute, outcome);
   tables_.outcome_counts.put(key, tables_.outcome_counts.get(key).value_or(0) + change);
+}
+
+void MemoryTransaction::erase_outcome_counts(ScheduleId schedule, Instant midnight) {
+  std::vector<std::tuple<ScheduleId, Instant, JobState>> old;
+  for (const auto& [key, count] : tables_.outcome_counts.rows()) {
+    if (std::get<0>(key) == schedule && std::get<1>(key) < midnight) old.push_back(key);
+  }
+  for (const auto& key : old) tables_.outcome_counts.erase(key);
 }
 
 void MemoryTransaction::append_audit(const AuditRow& row) {

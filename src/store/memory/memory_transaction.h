@@ -38,6 +38,7 @@ class MemoryTransaction final : public Transaction {
   void archive(const JobRow& before, const ArchiveRow& row) override;
   std::optional<LaneId> archive_plain_success(const PlainSuccess& success) override;
   std::optional<ArchiveRow> archived(JobId id) override { return tables_.archive.get(id); }
+  void update_archived_detail(JobId id, std::string_view detail) override;
   std::vector<ArchiveRow> archived_above(JobId after, std::size_t limit) override;
   void erase_archived(const ArchiveRow& row) override;
   void insert_attempt(const AttemptRow& row) override;
@@ -71,13 +72,20 @@ class MemoryTransaction final : public Transaction {
   ScheduleId insert_schedule(const ScheduleRow& row) override;
   void update_schedule(const ScheduleRow& row) override { tables_.schedules.put(row.id, row); }
   std::vector<ScheduleHead> schedule_heads(ScheduleId after, std::size_t limit) override;
+  std::vector<ScheduleRow> schedules_above(ScheduleId after, std::size_t limit) override;
+  void erase_schedule(ScheduleId id) override;
+  bool has_rows_of(ScheduleId id) override;
   std::optional<SubjectRow> subject(ScheduleId schedule, std::string_view subject) override;
+  std::vector<SubjectRow> subjects_above(const SubjectKey& after, std::size_t limit) override;
+  void erase_subject(const SubjectKey& key) override;
   void put_subject(const SubjectRow& row) override { tables_.subjects.put({row.schedule, row.subject}, row); }
   std::vector<SubjectRow> subjects_due(ScheduleId schedule, Instant until, std::size_t limit) override;
 
   std::optional<OutcomeRow> outcome(ScheduleId schedule, std::string_view subject, Instant slot) override;
   void put_outcome(const OutcomeRow& row) override;
   void erase_outcome(ScheduleId schedule, std::string_view subject, Instant slot) override;
+  std::vector<OutcomeRow> outcomes_above(const OutcomeKey& after, std::size_t limit) override;
+  void erase_outcome_counts(ScheduleId schedule, Instant midnight) override;
   void add_outcome_count(ScheduleId schedule, Instant slot, JobState outcome, std::int64_t change) override;
 
   std::optional<Document> document(const DocumentKey& key) override { return tables_.documents.get(key); }

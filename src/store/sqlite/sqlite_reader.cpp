@@ -290,6 +290,7 @@ Result<JobPage> SqliteReader::jobs(const JobFilter& filter, JobId before, std::s
     if (wants(filter, true)) archived.advance();
 
     const BootTime stop_at = boot_now() + kListMax;
+    std::size_t bytes = 0;
     for (int looked = 1; live.more || archived.more; ++looked) {
       const bool from_live = live.more && (!archived.more || live.id() > archived.id());
       Walk& walk = from_live ? live : archived;
@@ -300,11 +301,14 @@ Result<JobPage> SqliteReader::jobs(const JobFilter& filter, JobId before, std::s
         if (!from_live) view.finished_at = walk.query->instant(kJobColumns);
         view.lane = sieve.lanes.at(view.row.lane.value);
         complete_view(session, clock_, walk.query->text(walk.payload_column), view);
-        if (sieve.accepts(view)) page.jobs.push_back(std::move(view));
+        if (sieve.accepts(view)) {
+          bytes += view.payload.size();
+          page.jobs.push_back(std::move(view));
+        }
         look = true;  // a long payload may have come from a slow disk
       }
       walk.advance();
-      const bool full = page.jobs.size() == page_size(limit);
+      const bool full = page.jobs.size() == page_size(limit) || bytes >= kPageBytesMax;
       if (full || (look && boot_now() > stop_at)) {
         if (live.more || archived.more) page.next_before = id;
         break;

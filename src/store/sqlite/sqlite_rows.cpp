@@ -105,7 +105,7 @@ SubjectRow read_subject_row(const Query& query) {
           .cursor = query.optional_instant(7),
           .overrides = query.string(8),
           .state = query.string(9),
-          .deleted = query.integer(10) != 0};
+          .deleted_at = query.optional_instant(10)};
 }
 
 OutcomeRow read_outcome_row(const Query& query) {
@@ -113,7 +113,7 @@ OutcomeRow read_outcome_row(const Query& query) {
                  .subject = query.string(1),
                  .slot = query.instant(2),
                  .until = query.optional_instant(3),
-                 .range = query.integer(4) != 0,
+                 .count = query.integer_within(4, 1, INT64_MAX),
                  .job = {query.integer(5)},
                  .parked = query.integer(7) != 0,
                  .reason = query.string(8),

@@ -37,6 +37,7 @@ struct SqliteTransaction::Queries {
   Query archive_job{connection, "archive_job"};
   Query archive_plain_success{connection, "archive_plain_success"};
   Query archived{connection, "archived"};
+  Query update_archived_detail{connection, "update_archived_detail"};
   Query archived_above{connection, "archived_above"};
   Query delete_archived{connection, "delete_archived"};
   Query insert_attempt{connection, "insert_attempt"};
@@ -69,10 +70,17 @@ struct SqliteTransaction::Queries {
   Query insert_schedule{connection, "insert_schedule"};
   Query update_schedule{connection, "update_schedule"};
   Query schedule_heads{connection, "schedule_heads"};
+  Query schedules_above{connection, "schedules_above"};
+  Query delete_schedule{connection, "delete_schedule"};
+  Query has_rows_of{connection, "has_rows_of"};
   Query subject{connection, "subject"};
+  Query subjects_above{connection, "subjects_above"};
+  Query delete_subject{connection, "delete_subject"};
   Query put_subject{connection, "put_subject"};
   Query subjects_due{connection, "subjects_due"};
   Query outcome{connection, "outcome"};
+  Query outcomes_above{connection, "outcomes_above"};
+  Query delete_outcome_counts{connection, "delete_outcome_counts"};
   Query put_outcome{connection, "put_outcome"};
   Query delete_outcome{connection, "delete_outcome"};
   Query add_outcome_count{connection, "add_outcome_count"};
@@ -317,6 +325,10 @@ std::vector<ArchiveRow> SqliteTransaction::archived_above(JobId after, std::size
   return all(queries_->archived_above, read_archive_row);
 }
 
+void SqliteTransaction::update_archived_detail(JobId id, std::string_view detail) {
+  queries_->update_archived_detail.run(id, OrNull{detail});
+}
+
 void SqliteTransaction::erase_archived(const ArchiveRow& row) {
   queries_->delete_archived.run(row.job.id);
   queries_->delete_payload.run(row.job.id);
@@ -472,6 +484,18 @@ std::vector<ScheduleHead> SqliteTransaction::schedule_heads(ScheduleId after, st
   });
 }
 
+std::vector<ScheduleRow> SqliteTransaction::schedules_above(ScheduleId after, std::size_t limit) {
+  queries_->schedules_above.with(after, limit);
+  return all(queries_->schedules_above, read_schedule_row);
+}
+
+void SqliteTransaction::erase_schedule(ScheduleId id) { queries_->delete_schedule.run(id); }
+
+bool SqliteTransaction::has_rows_of(ScheduleId id) {
+  queries_->has_rows_of.with(id);
+  return one(queries_->has_rows_of, [](const Query& query) { return query.integer(0) != 0; }).value_or(true);
+}
+
 std::optional<SubjectRow> SqliteTransaction::subject(ScheduleId schedule, std::string_view subject) {
   queries_->subject.with(schedule, subject);
   return one(queries_->subject, read_subject_row);
@@ -479,7 +503,16 @@ std::optional<SubjectRow> SqliteTransaction::subject(ScheduleId schedule, std::s
 
 void SqliteTransaction::put_subject(const SubjectRow& row) {
   queries_->put_subject.run(row.schedule, row.subject, row.generation, row.version, row.next_at, row.position,
-                            OrNull{row.open_job}, row.cursor, OrNull{row.overrides}, OrNull{row.state}, row.deleted);
+                            OrNull{row.open_job}, row.cursor, OrNull{row.overrides}, OrNull{row.state}, row.deleted_at);
+}
+
+std::vector<SubjectRow> SqliteTransaction::subjects_above(const SubjectKey& after, std::size_t limit) {
+  queries_->subjects_above.with(after.schedule, after.subject, limit);
+  return all(queries_->subjects_above, read_subject_row);
+}
+
+void SqliteTransaction::erase_subject(const SubjectKey& key) {
+  queries_->delete_subject.run(key.schedule, key.subject);
 }
 
 std::vector<SubjectRow> SqliteTransaction::subjects_due(ScheduleId schedule, Instant until, std::size_t limit) {
@@ -493,12 +526,22 @@ std::optional<OutcomeRow> SqliteTransaction::outcome(ScheduleId schedule, std::s
 }
 
 void SqliteTransaction::put_outcome(const OutcomeRow& row) {
-  queries_->put_outcome.run(row.schedule, row.subject, row.slot, row.until, row.range, OrNull{row.job}, row.outcome,
+  queries_->put_outcome.run(row.schedule, row.subject, row.slot, row.until, row.count, OrNull{row.job}, row.outcome,
                             row.parked, OrNull{row.reason}, row.at);
 }
 
 void SqliteTransaction::erase_outcome(ScheduleId schedule, std::string_view subject, Instant slot) {
   queries_->delete_outcome.run(schedule, subject, slot);
+}
+
+std::vector<OutcomeRow> SqliteTransaction::outcomes_above(const OutcomeKey& after, std::size_t limit) {
+  queries_->outcomes_above.with(after.schedule, after.subject, after.slot, limit);
+  return all(queries_->outcomes_above, read_outcome_row);
+}
+
+void SqliteTransaction::erase_outcome_counts(ScheduleId schedule, Instant midnight) {
+  const auto day = std::chrono::floor<std::chrono::days>(midnight).time_since_epoch().count();
+  queries_->delete_outcome_counts.run(schedule, day);
 }
 
 void SqliteTransaction::add_outcome_count(ScheduleId schedule, Instant slot, JobState outcome, std::int64_t change) {

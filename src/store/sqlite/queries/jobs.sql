@@ -82,6 +82,9 @@ SELECT id, state, lane, type, priority, run_at, attempts, token, deadline, 0, sc
        finished_at, started_at, result, worker
   FROM archive WHERE id = ?1
 
+-- name: update_archived_detail
+UPDATE archive SET detail = ?2 WHERE id = ?1
+
 -- name: archived_above
 SELECT id, state, lane, type, priority, run_at, attempts, token, deadline, 0, schedule, subject, slot, options, detail,
        finished_at, started_at, result, worker

@@ -22,31 +22,52 @@ SELECT s.id, s.enabled, s.paused_until,
          WHERE u.schedule = s.id AND u.next_at IS NOT NULL ORDER BY u.next_at LIMIT 1)
   FROM schedules s WHERE s.id > ?1 AND s.deleted_at IS NULL ORDER BY s.id LIMIT ?2
 
+-- name: schedules_above
+SELECT id, tenant, name, revision, generation, definition, enabled, paused_until, deleted_at, created_at, updated_at
+  FROM schedules WHERE id > ?1 ORDER BY id LIMIT ?2
+
+-- name: delete_schedule
+DELETE FROM schedules WHERE id = ?1
+
+-- name: has_rows_of
+SELECT EXISTS (SELECT 1 FROM subjects WHERE schedule = ?1) OR EXISTS (SELECT 1 FROM outcomes WHERE schedule = ?1)
+
 -- name: subject
-SELECT schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state, deleted
+SELECT schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state, deleted_at
   FROM subjects WHERE schedule = ?1 AND subject = ?2
 
 -- name: put_subject
 INSERT INTO subjects (schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state,
-                      deleted)
+                      deleted_at)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
 ON CONFLICT DO UPDATE SET generation = excluded.generation, version = excluded.version, next_at = excluded.next_at, position = excluded.position,
                           open_job = excluded.open_job, cursor = excluded.cursor, overrides = excluded.overrides,
-                          state = excluded.state, deleted = excluded.deleted
+                          state = excluded.state, deleted_at = excluded.deleted_at
+
+-- name: subjects_above
+SELECT schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state, deleted_at
+  FROM subjects WHERE (schedule, subject) > (?1, ?2) ORDER BY schedule, subject LIMIT ?3
+
+-- name: delete_subject
+DELETE FROM subjects WHERE schedule = ?1 AND subject = ?2
 
 -- name: subjects_due
-SELECT schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state, deleted
+SELECT schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state, deleted_at
   FROM subjects INDEXED BY subjects_due
  WHERE schedule = ?1 AND next_at IS NOT NULL AND next_at <= ?2 ORDER BY next_at, subject LIMIT ?3
 
 -- name: outcome
-SELECT schedule, subject, slot, until, is_range, job, outcome, parked, reason, at
+SELECT schedule, subject, slot, until, count, job, outcome, parked, reason, at
   FROM outcomes WHERE schedule = ?1 AND subject = ?2 AND slot = ?3
 
+-- name: outcomes_above
+SELECT schedule, subject, slot, until, count, job, outcome, parked, reason, at
+  FROM outcomes WHERE (schedule, subject, slot) > (?1, ?2, ?3) ORDER BY schedule, subject, slot LIMIT ?4
+
 -- name: put_outcome
-INSERT INTO outcomes (schedule, subject, slot, until, is_range, job, outcome, parked, reason, at)
+INSERT INTO outcomes (schedule, subject, slot, until, count, job, outcome, parked, reason, at)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
-ON CONFLICT DO UPDATE SET until = excluded.until, is_range = excluded.is_range, job = excluded.job,
+ON CONFLICT DO UPDATE SET until = excluded.until, count = excluded.count, job = excluded.job,
                           outcome = excluded.outcome, parked = excluded.parked, reason = excluded.reason,
                           at = excluded.at
 
@@ -56,6 +77,9 @@ DELETE FROM outcomes WHERE schedule = ?1 AND subject = ?2 AND slot = ?3
 -- name: add_outcome_count
 INSERT INTO outcome_counts (schedule, day, minute, outcome, count) VALUES (?1, ?2, ?3, ?4, ?5)
 ON CONFLICT DO UPDATE SET count = count + excluded.count
+
+-- name: delete_outcome_counts
+DELETE FROM outcome_counts WHERE schedule = ?1 AND day < ?2
 
 -- name: document
 SELECT revision, body, updated_at FROM documents WHERE tenant = ?1 AND kind = ?2 AND name = ?3

@@ -59,19 +59,19 @@ SELECT id, tenant, name, revision, generation, definition, enabled, paused_until
   FROM schedules WHERE tenant = ?1 AND name > ?2 AND deleted_at IS NULL ORDER BY name LIMIT ?3
 
 -- name: view_subject
-SELECT schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state, deleted
-  FROM subjects WHERE schedule = ?1 AND subject = ?2 AND deleted = 0
+SELECT schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state, deleted_at
+  FROM subjects WHERE schedule = ?1 AND subject = ?2 AND deleted_at IS NULL
    AND generation = (SELECT generation FROM schedules WHERE id = ?1 AND deleted_at IS NULL)
 
 -- name: view_subjects
-SELECT schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state, deleted
-  FROM subjects WHERE schedule = ?1 AND deleted = 0
+SELECT schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state, deleted_at
+  FROM subjects WHERE schedule = ?1 AND deleted_at IS NULL
    AND generation = (SELECT generation FROM schedules WHERE id = ?1 AND deleted_at IS NULL)
  ORDER BY subject LIMIT ?2
 
 -- name: view_subjects_after
-SELECT schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state, deleted
-  FROM subjects WHERE schedule = ?1 AND subject > ?2 AND deleted = 0
+SELECT schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state, deleted_at
+  FROM subjects WHERE schedule = ?1 AND subject > ?2 AND deleted_at IS NULL
    AND generation = (SELECT generation FROM schedules WHERE id = ?1 AND deleted_at IS NULL)
  ORDER BY subject LIMIT ?3
 
@@ -79,15 +79,15 @@ SELECT schedule, subject, generation, version, next_at, position, open_job, curs
 SELECT cursor FROM subjects WHERE schedule = ?1 AND subject = ?2
 
 -- name: view_outcomes
-SELECT schedule, subject, slot, until, is_range, job, outcome, parked, reason, at
+SELECT schedule, subject, slot, until, count, job, outcome, parked, reason, at
   FROM outcomes WHERE schedule = ?1 AND slot >= ?2 AND slot < ?3 ORDER BY subject, slot LIMIT ?4
 
 -- name: view_outcomes_of
-SELECT schedule, subject, slot, until, is_range, job, outcome, parked, reason, at
+SELECT schedule, subject, slot, until, count, job, outcome, parked, reason, at
   FROM outcomes WHERE schedule = ?1 AND subject = ?2 AND slot >= ?3 AND slot < ?4 ORDER BY slot LIMIT ?5
 
 -- name: view_windows
-SELECT schedule, subject, slot, until, is_range, job, outcome, parked, reason, at
+SELECT schedule, subject, slot, until, count, job, outcome, parked, reason, at
   FROM outcomes WHERE schedule = ?1 AND subject = ?2 ORDER BY slot
 
 -- name: view_outcome_counts

@@ -1,0 +1,30 @@
+// How long what has ended is kept.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/duration.h"
+#include "core/instant.h"
+
+namespace carillon {
+
+struct RetentionRule {
+  Duration otherwise{};
+  std::vector<std::pair<std::string, Duration>> by_tenant;
+
+  Duration of(std::string_view tenant) const {
+    for (const auto& [name, keep] : by_tenant) {
+      if (name == tenant) return keep;
+    }
+    return otherwise;
+  }
+  // Whether what a tenant ended at `ended` has been kept for long enough.
+  bool is_over(std::string_view tenant, Instant ended, Instant now) const {
+    return ended <= add_clamped(now, -of(tenant));
+  }
+};
+
+}  // namespace carillon
