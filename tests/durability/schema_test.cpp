@@ -61,6 +61,36 @@ class SchemaTest : public testing::Test {
   ScratchFolder folder_;
 };
 
+// What stood in a file of the first schema stands in it after the steps that followed.
+TEST_F(SchemaTest, AFileOfTheFirstSchemaIsBroughtUpToDate) {
+  ASSERT_TRUE(open_sqlite({.path = folder_.file("new.db")}));
+  change(fmt::format("ATTACH '{}' AS new; PRAGMA application_id = 0x4361726C; "
+                     "CREATE TABLE migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, "
+                     "applied_at INTEGER NOT NULL) STRICT; "
+                     "INSERT INTO migrations SELECT * FROM new.migrations WHERE number = 1",
+                     folder_.file("new.db")));
+  change(bytes_of(CARILLON_MIGRATIONS "/0001_initial.sql"));
+  change(
+      "INSERT INTO schedules VALUES (7, 'default', 'standup', 3, 1, '{}', 1, NULL, NULL, 5, 6); "
+      "INSERT INTO subjects VALUES (7, 'a', 1, 4, 50, 40, NULL, NULL, NULL, NULL, 0), "
+      "(7, 'gone', 1, 2, NULL, 30, NULL, NULL, NULL, NULL, 1); "
+      "INSERT INTO outcomes VALUES (7, 'a', 10, 20, 1, NULL, 8, 0, 'misfire', 25), "
+      "(7, 'a', 40, NULL, 0, NULL, 8, 0, 'misfire', 45)");
+  const auto opened = open_sqlite({.path = path()});
+  ASSERT_TRUE(opened) << opened.error().message;
+  StoreReader& reader = (*opened)->reader();
+
+  EXPECT_EQ(value_of(reader.schedule("default", "standup")).revision, 3);
+  EXPECT_EQ(value_of(reader.subject({7}, "a")).version, 4);
+  EXPECT_EQ(error_of(reader.subject({7}, "gone")).code, ErrorCode::not_found);
+  const auto outcomes = value_of(reader.outcomes({.schedule = {7}}));
+  ASSERT_EQ(outcomes.size(), 2U);
+  EXPECT_EQ(outcomes[0].count, 2);
+  EXPECT_EQ(outcomes[0].until, Instant(Duration(20)));
+  EXPECT_EQ(outcomes[1].count, 1);
+  EXPECT_EQ(value_of((*opened)->plans().put_schedule({.name = "next", .definition = "{}"})).id, ScheduleId{8});
+}
+
 TEST_F(SchemaTest, AFileOfANewerCarillonIsRefused) {
   make_store();
   change("INSERT INTO migrations (number, name, checksum, applied_at) VALUES (9999, 'future', 'x', 0)");

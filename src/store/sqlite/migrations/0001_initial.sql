@@ -159,7 +159,7 @@ CREATE TABLE counts (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE schedules (
-  id           INTEGER PRIMARY KEY AUTOINCREMENT,
+  id           INTEGER PRIMARY KEY,
   tenant       TEXT NOT NULL,
   name         TEXT NOT NULL,
   revision     INTEGER NOT NULL,
@@ -184,7 +184,7 @@ CREATE TABLE subjects (
   cursor     INTEGER,
   overrides  TEXT,
   state      TEXT,
-  deleted_at INTEGER,
+  deleted    INTEGER NOT NULL CHECK (deleted BETWEEN 0 AND 1),
   PRIMARY KEY (schedule, subject)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX subjects_due ON subjects (schedule, next_at) WHERE next_at IS NOT NULL;
@@ -195,7 +195,7 @@ CREATE TABLE outcomes (
   subject  TEXT NOT NULL,
   slot     INTEGER NOT NULL,
   until    INTEGER,
-  count    INTEGER NOT NULL CHECK (count >= 1),  -- of occurrences; more than one: a range
+  is_range INTEGER NOT NULL CHECK (is_range BETWEEN 0 AND 1),
   job      INTEGER,
   outcome  INTEGER CHECK (outcome IS NULL OR outcome >= 4),
   parked   INTEGER NOT NULL CHECK (parked BETWEEN 0 AND 1),
