@@ -56,18 +56,16 @@ void erase(Context& context, const ArchiveRow& row) {
 // A round over the plans looks at many rows of few schedules.
 class Owners {
  public:
-  explicit Owners(Context& context) : context_(context) {}
   // Nothing if it is gone.
-  const std::optional<ScheduleRow>& of(ScheduleId id) {
+  const std::optional<ScheduleRow>& of(Context& context, ScheduleId id) {
     if (!known_ || known_id_ != id) {
-      known_ = context_.tx.schedule(id);
+      known_ = context.tx.schedule(id);
       known_id_ = id;
     }
     return known_;
   }
 
  private:
-  Context& context_;
   ScheduleId known_id_;
   std::optional<ScheduleRow> known_;
 };
@@ -92,12 +90,12 @@ void move_on(PlanPruneStep& step, const std::vector<Row>& rows, std::size_t limi
 
 // Those with a job go with it.
 void prune_outcomes(Context& context, const PlanPruneRequest& request, PlanPruneStep& step) {
-  Owners owners(context);
+  Owners owners;
   const std::vector<OutcomeRow> rows = context.tx.outcomes_above(request.position.after, request.limit);
   const auto key_of = [](const OutcomeRow& row) { return OutcomeKey{row.schedule, row.subject, row.slot}; };
   for (const OutcomeRow& row : rows) {
     if (row.job || !row.at) continue;
-    const auto& owner = owners.of(row.schedule);
+    const auto& owner = owners.of(context, row.schedule);
     if (owner && !request.keep.is_over(owner->tenant, *row.at, context.now)) continue;
     if (is_ahead_of_cursor(context, key_of(row))) continue;
     erase_outcome_row(context, key_of(row));
@@ -107,11 +105,11 @@ void prune_outcomes(Context& context, const PlanPruneRequest& request, PlanPrune
 }
 
 void prune_subjects(Context& context, const PlanPruneRequest& request, PlanPruneStep& step) {
-  Owners owners(context);
+  Owners owners;
   const OutcomeKey& after = request.position.after;
   const std::vector<SubjectRow> rows = context.tx.subjects_above({after.schedule, after.subject}, request.limit);
   for (SubjectRow row : rows) {
-    const auto& owner = owners.of(row.schedule);
+    const auto& owner = owners.of(context, row.schedule);
     if (owner && !row.deleted_at && !owner->deleted_at) {
       // One of an earlier life of its schedule has been met by nobody else so far.
       if (row.generation != owner->generation) retire_subject(context, row);

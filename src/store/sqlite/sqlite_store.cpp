@@ -42,6 +42,8 @@ class SqliteBackend final : public Backend {
         reader_({.path = options.path, .vfs = options.vfs, .read_only = true}, clock) {
     sqlite3_wal_hook(connection_->handle(), on_commit, this);
   }
+  SqliteBackend(const SqliteBackend&) = delete;
+  SqliteBackend& operator=(const SqliteBackend&) = delete;
 
   ~SqliteBackend() override {
     if (upkeep_.joinable()) {
