@@ -64,11 +64,12 @@ class SchemaTest : public testing::Test {
 // What stood in a file of the first schema stands in it after the steps that followed.
 TEST_F(SchemaTest, AFileOfTheFirstSchemaIsBroughtUpToDate) {
   ASSERT_TRUE(open_sqlite({.path = folder_.file("new.db")}));
-  change(fmt::format("ATTACH '{}' AS new; PRAGMA application_id = 0x4361726C; "
-                     "CREATE TABLE migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, "
-                     "applied_at INTEGER NOT NULL) STRICT; "
-                     "INSERT INTO migrations SELECT * FROM new.migrations WHERE number = 1",
-                     folder_.file("new.db")));
+  change(
+      fmt::format("ATTACH '{}' AS new; PRAGMA application_id = 0x4361726C; "
+                  "CREATE TABLE migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, "
+                  "applied_at INTEGER NOT NULL) STRICT; "
+                  "INSERT INTO migrations SELECT * FROM new.migrations WHERE number = 1",
+                  folder_.file("new.db")));
   change(bytes_of(CARILLON_MIGRATIONS "/0001_initial.sql"));
   change(
       "INSERT INTO schedules VALUES (7, 'default', 'standup', 3, 1, '{}', 1, NULL, NULL, 5, 6); "
