@@ -312,7 +312,15 @@ std::unexpected<Error> json_error(std::string_view text, std::size_t offset, std
 
 std::string json_string(std::string_view text) {
   std::string out = "\"";
-  for (const char c : text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (static_cast<unsigned char>(c) >= 0x80) {
+      // Bytes that are no text must not make unreadable what they stand in: they become U+FFFD.
+      const std::size_t length = utf8_length(text.substr(i));
+      out += length == 0 ? "\xEF\xBF\xBD" : text.substr(i, length);
+      i += length == 0 ? 0 : length - 1;
+      continue;
+    }
     switch (c) {
       case '"': out += "\\\""; break;
       case '\\': out += "\\\\"; break;

@@ -306,5 +306,30 @@ TEST_P(StoreContract, AnErrorOfAnEarlierAttemptIsNotThatOfTheLast) {  // invaria
   EXPECT_EQ(ended.attempts[1].error, "");
 }
 
+// What a handler throws may be anything. It must not make its job unreadable, and with it every batch that it is in.
+TEST_P(StoreContract, AnErrorThatIsNoTextHarmsNobody) {  // invariant 5
+  const JobId id = enqueue(doubling_job());
+  const JobId other = enqueue(job());
+  settle(failed(claim_one(id), "caf\xe9 \xff"));
+  clock().advance(1h);
+  const std::array both{completed(claim_one(id)), completed(claim_one(other))};
+  for (const auto& settled : jobs().settle(both)) EXPECT_TRUE(settled);
+
+  EXPECT_EQ(state(id), JobState::done);
+  EXPECT_EQ(state(other), JobState::done);
+  EXPECT_EQ(detail(id).last_error->message, "caf\xEF\xBF\xBD \xEF\xBF\xBD");
+}
+
+TEST_P(StoreContract, AKeyOrNameThatIsNoTextIsRefused) {
+  NewJob keyed = job();
+  keyed.options.idempotency_key = "evt-\xff";
+  EXPECT_EQ(error_of(try_enqueue(keyed)).code, ErrorCode::invalid_request);
+  NewJob named = job();
+  named.options.created_by = "caf\xe9";
+  EXPECT_EQ(error_of(try_enqueue(named)).code, ErrorCode::invalid_request);
+  named.options.created_by = "caf\xc3\xa9";
+  EXPECT_TRUE(try_enqueue(named));
+}
+
 }  // namespace
 }  // namespace carillon::test
