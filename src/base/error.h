@@ -1,4 +1,4 @@
-// Errors as values: what the world can cause is returned, never thrown.
+// Passing errors on. The types themselves are public: carillon/error.h.
 //
 //   Result<Zone> load_zone(std::string_view name);
 //
@@ -6,44 +6,16 @@
 //     TRY_ASSIGN(const Zone zone, load_zone(zone_name));   // returns the error to our own caller
 //     ...
 //   }
-//
-// Callers branch on the code. The message is one line for a person: what was attempted, on what, what is allowed.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <expected>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "carillon/error.h"
+
 namespace carillon {
-
-enum class ErrorCode : std::uint8_t {
-  invalid_request,        // cannot be read as the documented shape: syntax, type, range, unknown field
-  invalid_configuration,  // readable, but cannot work: a rule that never fires, an unknown zone
-  not_found,              // a file or a thing that is named does not exist
-  conflict,               // the thing is in a state that does not allow this, or was changed meanwhile
-  job_already_running,    // the same, because a worker has it
-  idempotency_conflict,   // the key is held by a job with another payload
-  stale_token,            // the lease is no longer the caller's
-  dependency_not_met,     // a job that was named to wait for does not exist
-  unavailable,            // the machine refused: a file that cannot be read, a store that cannot be reached
-  store_full,             // no space for a write; what is stored can be read
-  database_error,         // the store is damaged, or does not do what it must
-};
-
-std::string_view to_string(ErrorCode code);
-
-struct Error {
-  ErrorCode code = ErrorCode::invalid_request;
-  std::string message;
-  std::optional<std::size_t> column;  // of the offending character in the text that was parsed, counted from 1
-};
-
-template <typename T>
-using Result = std::expected<T, Error>;
 
 // The text in quotes, shortened and with control characters escaped, for use in a message.
 std::string quoted(std::string_view text);

@@ -11,10 +11,9 @@
 #include <vector>
 
 #include "base/error.h"
+#include "carillon/json.h"
 
 namespace carillon {
-
-enum class JsonType : std::uint8_t { null, boolean, number, string, array, object };
 
 // "a string", "an object": for messages.
 std::string_view describe(JsonType type);

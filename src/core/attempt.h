@@ -1,24 +1,16 @@
-// How an attempt ends, and what that makes of its job.
+// What the end of an attempt makes of its job. How it can end: carillon/attempt_result.h.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
+#include "carillon/attempt_result.h"
 #include "core/instant.h"
 #include "core/job_state.h"
 #include "core/retry.h"
 
 namespace carillon {
-
-enum class AttemptResult : std::uint8_t { ok, error, timeout, lease_lost, released, cancelled, rate_limited };
-
-inline constexpr std::array kAttemptResults{
-    AttemptResult::ok,       AttemptResult::error,     AttemptResult::timeout,     AttemptResult::lease_lost,
-    AttemptResult::released, AttemptResult::cancelled, AttemptResult::rate_limited};
-
-std::string_view to_string(AttemptResult result);
 
 // An attempt is counted at its claim: a worker that dies must still use one up. These results give it back.
 bool gives_attempt_back(AttemptResult result);

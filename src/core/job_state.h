@@ -1,37 +1,16 @@
-// The states of a job and the one table of moves between them. SQL checks, the documentation's diagram and the page
-// follow from this file.
+// The one table of moves between the states of a job. SQL checks, the documentation's diagram and the page follow from
+// it. The states themselves: carillon/job_state.h.
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
 
+#include "carillon/job_state.h"
+
 namespace carillon {
 
-enum class JobState : std::uint8_t {
-  waiting,     // for the jobs that it depends on
-  queued,      // to be run at its time
-  processing,  // leased to a worker
-  dlq,         // parked until an operator decides
-  done,        // final, as all below
-  skipped,
-  cancelled,
-  cutoff_reached,
-  missed,
-};
-
-inline constexpr std::array kJobStates{JobState::waiting,   JobState::queued,         JobState::processing,
-                                       JobState::dlq,       JobState::done,           JobState::skipped,
-                                       JobState::cancelled, JobState::cutoff_reached, JobState::missed};
-
-// As in SQL, JSON and the docs.
-std::string_view to_string(JobState state);
 std::optional<JobState> job_state_from(std::string_view name);
-
-// A final state is never left.
-bool is_final(JobState state);
 
 // The states that a job may move to; none from a final one. (invariant 14)
 std::span<const JobState> successors(JobState state);
