@@ -13,20 +13,19 @@ namespace {
 // Below this every whole number is a double of its own.
 constexpr double kExactDoubleMax = 9007199254740992.0;
 
-std::optional<double> double_of(std::string_view number) {
-  double value = 0;
+// The whole of `number`, if a T can hold it.
+template <typename T>
+std::optional<T> read_as(const std::string& number) {
+  T value = 0;
   const char* const end = number.data() + number.size();
   const auto [parsed_to, ec] = std::from_chars(number.data(), end, value);
   return ec == std::errc{} && parsed_to == end ? std::optional(value) : std::nullopt;
 }
 
-std::optional<std::int64_t> int_of(std::string_view number) {
-  std::int64_t value = 0;
-  const char* const end = number.data() + number.size();
-  const auto [parsed_to, ec] = std::from_chars(number.data(), end, value);
-  if (ec == std::errc{} && parsed_to == end) return value;
+std::optional<std::int64_t> int_of(const std::string& number) {
+  if (const auto value = read_as<std::int64_t>(number)) return value;
   // Written with a point or an exponent, as some writers do with every number.
-  const std::optional<double> real = double_of(number);
+  const auto real = read_as<double>(number);
   if (!real || std::abs(*real) >= kExactDoubleMax || std::trunc(*real) != *real) return std::nullopt;
   return static_cast<std::int64_t>(*real);
 }
@@ -117,7 +116,7 @@ std::int64_t JsonValue::as_int(std::int64_t otherwise) const {
 }
 
 double JsonValue::as_double(double otherwise) const {
-  return is_number() ? double_of(json_->text).value_or(otherwise) : otherwise;
+  return is_number() ? read_as<double>(json_->text).value_or(otherwise) : otherwise;
 }
 
 bool JsonValue::as_bool(bool otherwise) const { return is_boolean() ? json_->boolean : otherwise; }
