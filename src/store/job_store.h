@@ -71,16 +71,33 @@ struct LeasedJob {
   std::string options;  // JSON of what differs from the defaults; "" if nothing does
 };
 
+// What limits and gates judge a job by.
+struct JobTraits {
+  JobId id;
+  std::vector<std::string> limits;
+  bool notifies = false;
+  friend bool operator==(const JobTraits&, const JobTraits&) = default;
+};
+
 struct Changed {
   JobId id;
+  std::string tenant;
+  std::string type;
   JobState state = JobState::queued;
   bool cancel_requested = false;
   std::vector<ReadyJob> ready;  // what has become ready by it: itself, or dependents that run anyway
 };
 
+// A due job whose schedule does not let it start now.
+struct HeldJob {
+  ReadyJob job;
+  ScheduleId schedule;
+};
+
 struct Claimed {
   std::vector<LeasedJob> jobs;
   std::vector<Changed> overdue;  // ended instead: their deadline had passed
+  std::vector<HeldJob> held;     // left as they are: their schedule is paused, disabled or deleted
 };
 
 struct Extension {
@@ -106,7 +123,7 @@ struct Settlement {
   std::int64_t token = 0;
   AttemptEnd end;
   struct Deferral {
-    std::optional<Instant> until;  // nothing: until it is lifted
+    std::optional<Instant> until;  // nothing: until it is lifted; it stays due, and the closed gate holds it
     std::string reason;
   };
   std::optional<Deferral> defer;  // instead of `end`: put back by a gate; costs no attempt
@@ -133,6 +150,8 @@ struct Settled {
 // An attempt that the store ended itself.
 struct Reaped {
   JobId id;
+  std::string tenant;
+  std::string type;
   AttemptResult result = AttemptResult::lease_lost;
   std::string worker;
   JobState state = JobState::queued;
@@ -194,7 +213,8 @@ class JobStore {
 
   // Leases those of `request.jobs` that are queued and due. Each token is higher than the job's last one; no job is
   // under two leases (invariant 9). One that is not to be had is simply absent from the answer; one whose deadline has
-  // passed ends as cutoff_reached (invariant 22).
+  // passed ends as cutoff_reached (invariant 22); one whose schedule is paused, disabled or deleted is held, and
+  // nothing is written for it (invariant 32).
   virtual Result<Claimed> claim(const ClaimRequest& request) = 0;
   // From now on for the lease's length again, but never past the attempt's timeout (invariant 13). `stale_token` unless
   // it is the current one.
@@ -212,7 +232,14 @@ class JobStore {
   virtual Result<LivePage> load_live(JobId after, Instant until, std::size_t limit) = 0;
   // Jobs that were far off when they were written, due in (from, until], earliest first.
   virtual Result<std::vector<ReadyJob>> load_later(Instant from, Instant until, std::size_t limit) = 0;
+  // Of those that are live, in the order asked for; others are left out.
+  virtual Result<std::vector<JobTraits>> traits(std::span<const JobId> jobs) = 0;
+  // The earliest deadline of a live job, passed or not.
+  virtual Result<std::optional<Instant>> next_deadline() = 0;
+  // When the earliest of the far-off jobs that are due after `after` is due.
+  virtual Result<std::optional<Instant>> next_later(Instant after) = 0;
   virtual Result<std::vector<LeaseRow>> leases() = 0;
+  // A number that was given out means this name for as long as the store is open, even if its transaction was undone.
   virtual Lane lane(LaneId lane) = 0;
   virtual std::string type_name(TypeId type) = 0;
 

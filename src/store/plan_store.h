@@ -31,6 +31,16 @@ struct ClosedSlot {
   std::string reason;
 };
 
+// What an occurrence does to an earlier job of its subject, for overlap's sake.
+struct SubjectAction {
+  enum class What : std::uint8_t {
+    cancel,  // reason `replaced`; a processing one is asked to stop
+    skip,    // one that is not started ends as skipped, reason `overlap`
+  };
+  JobId job;
+  What what = What::cancel;
+};
+
 // One subject moves on: its due occurrences become jobs or outcomes, and its next time is set, all at once
 // (invariant 19).
 struct Advance {
@@ -39,7 +49,9 @@ struct Advance {
   std::int64_t version = 0;  // of the row that this was computed from: else `conflict`, and nothing happens
   std::optional<Instant> next_at;
   std::optional<Instant> position;  // never falls
-  std::vector<NewJob> jobs;         // each with its occurrence
+  // Applied before the jobs are made. One that does not apply any more, because its job has gone on, is ignored.
+  std::vector<SubjectAction> actions;
+  std::vector<NewJob> jobs;  // each with its occurrence
   std::vector<ClosedSlot> closed;
   std::optional<std::string> state;  // JSON
 };
@@ -47,6 +59,19 @@ struct Advance {
 struct Advanced {
   std::int64_t version = 0;
   std::vector<Enqueued> jobs;
+  std::vector<ReadyJob> ready;       // what has become ready by the actions
+  std::vector<JobId> asked_to_stop;  // processing jobs that an action cancels: their holder's next word decides
+};
+
+// A job of a subject that has not ended.
+struct OpenJobRow {
+  JobId id;
+  JobState state = JobState::queued;
+  friend bool operator==(const OpenJobRow&, const OpenJobRow&) = default;
+};
+
+struct DeletedSchedule {
+  std::vector<Changed> cancelled;
 };
 
 struct SubjectEdit {
@@ -99,11 +124,20 @@ class PlanStore {
   virtual Result<ScheduleRow> set_paused(std::string_view tenant, std::string_view name,
                                          std::optional<Instant> until) = 0;
   // Its subjects' positions stay behind until retention ends; a schedule of that name put later goes on after them.
-  virtual Result<void> delete_schedule(std::string_view tenant, std::string_view name) = 0;
+  // Jobs of it that are not started are cancelled, reason `schedule_deleted`; running and parked ones stay.
+  virtual Result<DeletedSchedule> delete_schedule(std::string_view tenant, std::string_view name) = 0;
+  // As this transaction sees it: inside of `atomically` too. `not_found` if it is deleted.
+  virtual Result<ScheduleRow> schedule(ScheduleId id) = 0;
+  virtual Result<ScheduleRow> schedule(std::string_view tenant, std::string_view name) = 0;
 
   // Makes or changes subjects of a schedule, all or none.
   virtual Result<std::vector<SubjectRow>> put_subjects(ScheduleId schedule, std::span<const SubjectEdit> edits) = 0;
   virtual Result<void> delete_subject(ScheduleId schedule, std::string_view subject) = 0;
+  // Like `schedule`.
+  virtual Result<SubjectRow> subject(ScheduleId schedule, std::string_view subject) = 0;
+  // The subject's last job if it is live, after those jobs of the subject that it waits for; oldest first. Parked ones
+  // are among them.
+  virtual Result<std::vector<OpenJobRow>> open_jobs(ScheduleId schedule, std::string_view subject) = 0;
 
   // One entry a schedule, by id from above `after`: for a planner that begins, and to check one that runs.
   virtual Result<std::vector<ScheduleHead>> schedule_heads(ScheduleId after, std::size_t limit) = 0;

@@ -35,6 +35,7 @@ class Transaction {
   virtual void release_savepoint() = 0;
 
   // ---- Names ----
+  // A number that was given out is never given to another name, though its transaction be undone: callers may hold it.
   virtual LaneId lane(std::string_view tenant, std::string_view queue) = 0;  // made if it is new
   virtual const Lane& lane_names(LaneId lane) = 0;
   virtual TypeId type(std::string_view name) = 0;  // made if it is new
@@ -109,6 +110,7 @@ class Transaction {
   virtual void insert_dependency(JobId parent, JobId child) = 0;
   virtual void erase_dependency(JobId parent, JobId child) = 0;
   virtual std::vector<JobId> children(JobId parent) = 0;
+  virtual std::vector<JobId> parents(JobId child) = 0;
   virtual bool has_parents(JobId child) = 0;
   virtual void erase_parents(JobId child) = 0;
 
@@ -140,6 +142,8 @@ class Transaction {
   virtual void erase_outcome(ScheduleId schedule, std::string_view subject, Instant slot) = 0;
   // By key, from above `after`.
   virtual std::vector<OutcomeRow> outcomes_above(const OutcomeKey& after, std::size_t limit) = 0;
+  // The jobs of a schedule's occurrences that have no outcome yet, newest first.
+  virtual std::vector<JobId> jobs_without_outcome(ScheduleId schedule) = 0;
   // By the day and minute of the slot, kept like the counts of jobs.
   virtual void add_outcome_count(ScheduleId schedule, Instant slot, JobState outcome, std::int64_t change) = 0;
   // Those of slots before the day that begins at `midnight`.
@@ -147,6 +151,8 @@ class Transaction {
 
   // ---- Documents, audit ----
   virtual std::optional<Document> document(const DocumentKey& key) = 0;
+  // By key, from above `after`.
+  virtual std::vector<Document> documents_above(const DocumentKey& after, std::size_t limit) = 0;
   virtual void put_document(const Document& document) = 0;
   virtual void erase_document(const DocumentKey& key) = 0;
   virtual void append_audit(const AuditRow& row) = 0;

@@ -5,6 +5,8 @@
 #include "base/check.h"
 #include "store/cases/act.h"
 #include "store/cases/admin.h"
+#include "store/cases/advance.h"
+#include "store/cases/claim.h"
 #include "store/cases/effect.h"
 #include "store/cases/enqueue.h"
 #include "store/cases/lease.h"
@@ -150,6 +152,25 @@ Result<std::vector<ReadyJob>> TransactionalStore::load_later(Instant from, Insta
   return write([&](Context& context) { return context.tx.far_off(from, until, limit); });
 }
 
+Result<std::vector<JobTraits>> TransactionalStore::traits(std::span<const JobId> jobs) {
+  return write([&](Context& context) { return traits_of(context, jobs); });
+}
+
+Result<std::optional<Instant>> TransactionalStore::next_deadline() {
+  return write([](Context& context) {
+    const std::vector<JobId> first = context.tx.deadlines(kInstantMax, 1);
+    const auto row = first.empty() ? std::nullopt : context.tx.job(first.front());
+    return row ? row->deadline : std::nullopt;
+  });
+}
+
+Result<std::optional<Instant>> TransactionalStore::next_later(Instant after) {
+  return write([&](Context& context) {
+    const std::vector<ReadyJob> first = context.tx.far_off(after, kInstantMax, 1);
+    return first.empty() ? std::nullopt : std::optional(first.front().run_at);
+  });
+}
+
 Result<std::vector<LeaseRow>> TransactionalStore::leases() {
   return write([&](Context& context) { return context.tx.leases(); });
 }
@@ -209,8 +230,16 @@ Result<ScheduleRow> TransactionalStore::set_paused(std::string_view tenant, std:
   return write_or_refuse([&](Context& context) { return pause_schedule(context, tenant, name, until); });
 }
 
-Result<void> TransactionalStore::delete_schedule(std::string_view tenant, std::string_view name) {
+Result<DeletedSchedule> TransactionalStore::delete_schedule(std::string_view tenant, std::string_view name) {
   return write_or_refuse([&](Context& context) { return delete_schedule_row(context, tenant, name); });
+}
+
+Result<ScheduleRow> TransactionalStore::schedule(ScheduleId id) {
+  return write_or_refuse([&](Context& context) { return find_schedule(context, id); });
+}
+
+Result<ScheduleRow> TransactionalStore::schedule(std::string_view tenant, std::string_view name) {
+  return write_or_refuse([&](Context& context) { return find_schedule(context, tenant, name); });
 }
 
 Result<std::vector<SubjectRow>> TransactionalStore::put_subjects(ScheduleId schedule,
@@ -230,6 +259,14 @@ Result<std::vector<SubjectRow>> TransactionalStore::put_subjects(ScheduleId sche
 
 Result<void> TransactionalStore::delete_subject(ScheduleId schedule, std::string_view subject) {
   return write_or_refuse([&](Context& context) { return delete_subject_row(context, schedule, subject); });
+}
+
+Result<SubjectRow> TransactionalStore::subject(ScheduleId schedule, std::string_view subject) {
+  return write_or_refuse([&](Context& context) { return find_subject(context, schedule, subject); });
+}
+
+Result<std::vector<OpenJobRow>> TransactionalStore::open_jobs(ScheduleId schedule, std::string_view subject) {
+  return write([&](Context& context) { return open_jobs_of(context, schedule, subject); });
 }
 
 Result<std::vector<ScheduleHead>> TransactionalStore::schedule_heads(ScheduleId after, std::size_t limit) {
@@ -267,6 +304,10 @@ Result<void> TransactionalStore::delete_document(const DocumentKey& key, const s
     if (deleted && audit) context.tx.append_audit(*audit);
     return deleted;
   });
+}
+
+Result<std::vector<Document>> TransactionalStore::documents_above(const DocumentKey& after, std::size_t limit) {
+  return write([&](Context& context) { return context.tx.documents_above(after, limit); });
 }
 
 Result<void> TransactionalStore::append_audit(const AuditRow& row) {

@@ -42,6 +42,9 @@ class TransactionalStore final : public Store, private JobStore, private PlanSto
   Result<std::vector<Changed>> finish_overdue(std::size_t limit) override;
   Result<LivePage> load_live(JobId after, Instant until, std::size_t limit) override;
   Result<std::vector<ReadyJob>> load_later(Instant from, Instant until, std::size_t limit) override;
+  Result<std::vector<JobTraits>> traits(std::span<const JobId> jobs) override;
+  Result<std::optional<Instant>> next_deadline() override;
+  Result<std::optional<Instant>> next_later(Instant after) override;
   Result<std::vector<LeaseRow>> leases() override;
   Lane lane(LaneId lane) override;
   std::string type_name(TypeId type) override;
@@ -57,9 +60,13 @@ class TransactionalStore final : public Store, private JobStore, private PlanSto
 
   Result<ScheduleRow> put_schedule(const NewSchedule& schedule) override;
   Result<ScheduleRow> set_paused(std::string_view tenant, std::string_view name, std::optional<Instant> until) override;
-  Result<void> delete_schedule(std::string_view tenant, std::string_view name) override;
+  Result<DeletedSchedule> delete_schedule(std::string_view tenant, std::string_view name) override;
+  Result<ScheduleRow> schedule(ScheduleId id) override;
+  Result<ScheduleRow> schedule(std::string_view tenant, std::string_view name) override;
   Result<std::vector<SubjectRow>> put_subjects(ScheduleId schedule, std::span<const SubjectEdit> edits) override;
   Result<void> delete_subject(ScheduleId schedule, std::string_view subject) override;
+  Result<SubjectRow> subject(ScheduleId schedule, std::string_view subject) override;
+  Result<std::vector<OpenJobRow>> open_jobs(ScheduleId schedule, std::string_view subject) override;
   Result<std::vector<ScheduleHead>> schedule_heads(ScheduleId after, std::size_t limit) override;
   Result<std::vector<SubjectRow>> subjects_due(ScheduleId schedule, Instant until, std::size_t limit) override;
   std::vector<Result<Advanced>> advance(std::span<const Advance> advances) override;
@@ -67,6 +74,7 @@ class TransactionalStore final : public Store, private JobStore, private PlanSto
 
   Result<Document> put_document(const DocumentPut& put, const std::optional<AuditRow>& audit) override;
   Result<void> delete_document(const DocumentKey& key, const std::optional<AuditRow>& audit) override;
+  Result<std::vector<Document>> documents_above(const DocumentKey& after, std::size_t limit) override;
   Result<void> append_audit(const AuditRow& row) override;
 
   // Runs `use_case` in a transaction of its own, or in the one of `atomically`, and answers with what it returned.

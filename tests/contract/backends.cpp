@@ -8,11 +8,12 @@ namespace carillon::test {
 const std::vector<BackendParam>& backends() {
   static const std::vector<BackendParam> all{
       {.name = "memory",
-       .open = [](const StoreClock& clock, const std::filesystem::path&) { return make_memory_store(clock); }},
+       .open_backend = [](const StoreClock& clock,
+                          const std::filesystem::path&) { return make_memory_backend(clock); }},
       {.name = "sqlite",
-       .open =
+       .open_backend =
            [](const StoreClock& clock, const std::filesystem::path& folder) {
-             auto opened = open_sqlite({.path = folder / "store.db", .upkeep_thread = false}, clock);
+             auto opened = open_sqlite_backend({.path = folder / "store.db", .upkeep_thread = false}, clock);
              if (!opened) ADD_FAILURE() << opened.error().message;
              return opened ? *std::move(opened) : nullptr;
            },

@@ -126,6 +126,7 @@ TEST_P(StoreContract, ARepeatedWordIsAnsweredAsTheFirstTime) {  // invariant 10
       [](const LeasedJob& leased) { return rate_limited(leased); },
       [](const LeasedJob& leased) { return cancelled(leased); },
       [&](const LeasedJob& leased) { return deferred(leased, now() + 1h); },
+      [](const LeasedJob& leased) { return deferred(leased, std::nullopt); },
       [](const LeasedJob& leased) {
         Settlement held = failed(leased);
         held.hold = true;
@@ -148,6 +149,7 @@ TEST_P(StoreContract, ARepeatedWordIsAnsweredAsTheFirstTime) {  // invariant 10
       EXPECT_EQ(second->state, first.state);
       if (first.state == JobState::queued) {
         EXPECT_EQ(second->run_at, first.run_at);
+        EXPECT_EQ(second->ready, first.ready);
       }
       const JobView after = view(leased.id);
       EXPECT_EQ(after.row, before.row);

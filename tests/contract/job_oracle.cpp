@@ -262,7 +262,8 @@ std::string JobOracle::settle(const Settlement& asked, const Result<Settled>& an
 
   if (asked.defer && !overdue(*job) && !job->cancel_requested) {
     --job->attempts;
-    requeue(*job, std::max(clock_.wall(), asked.defer->until.value_or(kInstantMax)));
+    const auto& until = asked.defer->until;
+    requeue(*job, until ? std::max(clock_.wall(), *until) : std::min(clock_.wall(), job->run_at));
   } else {
     end_attempt(asked.job, asked.defer ? AttemptEnd{.result = AttemptResult::released, .started = false} : asked.end);
   }

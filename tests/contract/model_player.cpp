@@ -228,7 +228,10 @@ void ModelPlayer::settle(const Step& step) {
   Settlement settlement = completed(*leased);
   settlement.end = any_end(step[2], clock_.wall());
   if (settlement.end.result == AttemptResult::error) settlement.error = {.message = "broke", .error_class = "req"};
-  if (step[2] % 11 == 10) settlement.defer = Settlement::Deferral{.until = clock_.wall() + 45s, .reason = "gate"};
+  if (step[2] % 11 == 10) {
+    settlement.defer = Settlement::Deferral{.reason = "gate"};
+    if (step[2] % 2 == 0) settlement.defer->until = clock_.wall() + 45s;
+  }
   if (step[3] % 6 == 5) settlement.output = "7";
   if (step[3] % 8 == 7) {
     NewJob follow_up = doubling_job();

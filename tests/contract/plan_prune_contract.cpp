@@ -114,13 +114,13 @@ TEST_P(StoreContract, ADeletedScheduleGoesWithAllThatItLeftBehind) {
 
 TEST_P(StoreContract, ADeletedScheduleStaysAsLongAsAJobNamesIt) {
   schedule();
-  const JobId open = enqueue(occurrence_job(now(), "a"));
+  const LeasedJob open = claim_one(enqueue(occurrence_job(now(), "a")));
   ASSERT_TRUE(plans().delete_schedule(kTenant, "standup"));
   clock().advance(days(80));
   EXPECT_EQ(prune_plans(store(), {.otherwise = days(7)}), 0U);
 
-  EXPECT_EQ(view(open).schedule, "standup");
-  settle(completed(claim_one(open)));
+  EXPECT_EQ(view(open.id).schedule, "standup");
+  settle(completed(open));
   clock().advance(days(8));
   prune(days(7));
   EXPECT_EQ(prune_plans(store(), {.otherwise = days(7)}), 1U);

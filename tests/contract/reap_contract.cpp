@@ -73,6 +73,17 @@ TEST_P(StoreContract, TheFirstLossIsDueAtOnceFurtherOnesFollowThePolicy) {  // i
   EXPECT_EQ(detail(id).reason, "max_retries_exceeded");
 }
 
+TEST_P(StoreContract, AReapedAttemptNamesTheTenantAndTypeOfItsJob) {  // invariant 34
+  NewJob foreign = job("report.make");
+  foreign.tenant = "acme";
+  claim_one(enqueue(foreign), {.lease = 10s});
+  clock().advance(10s);
+  const Reaped lost = reap().at(0);
+
+  EXPECT_EQ(lost.tenant, "acme");
+  EXPECT_EQ(lost.type, "report.make");
+}
+
 TEST_P(StoreContract, AnotherEndBetweenTwoLossesBeginsANewRow) {  // invariant 12
   const JobId id = enqueue(doubling_job(9));
   claim_one(id, {.lease = 10s});

@@ -194,14 +194,26 @@ TEST_P(StoreContract, ADeferralCostsNothingAndIsExplained) {  // invariants 16, 
   EXPECT_EQ(claim_one(id).attempt, 1U);
 }
 
-TEST_P(StoreContract, ADeferralWithoutAnEndParksUntilItIsLifted) {
+TEST_P(StoreContract, ADeferralWithoutAnEndStaysDueForTheGateToHold) {  // semantics 4: parked until lifted
+  const Instant due = now();
   const JobId id = enqueue(job());
-  settle(deferred(claim_one(id), std::nullopt));
-  clock().advance(std::chrono::days(400));
-  EXPECT_FALSE(try_claim(id));
-  EXPECT_EQ(state(id), JobState::queued);
-  act(JobAction::run_now, id);
+  clock().advance(1h);
+  const LeasedJob leased = claim_one(id);
+  // The wall clock is set back to before the job's time: due is due.
+  clock().step_wall(-2h);
+  const Settled early = settle(deferred(leased, std::nullopt));
+  EXPECT_EQ(early.run_at, now());
+  clock().advance(2h);
+  const Settled answer = settle(deferred(claim_one(id), std::nullopt, "maintenance"));
 
+  EXPECT_EQ(answer.state, JobState::queued);
+  EXPECT_EQ(answer.run_at, due - 1h);
+  EXPECT_THAT(ids_of(answer.ready), ElementsAre(id));
+  EXPECT_FALSE(detail(id).deferred_until);
+  EXPECT_EQ(detail(id).defer_reason, "maintenance");
+  EXPECT_EQ(detail(id).deferrals, 2U);
+  EXPECT_EQ(view(id).row.attempts, 0U);
+  EXPECT_THAT(live_ids(now()), ElementsAre(id));
   EXPECT_TRUE(try_claim(id));
 }
 

@@ -6,6 +6,8 @@
 #include <ostream>
 #include <stdexcept>
 
+#include "store/transactional_store.h"
+
 namespace carillon {
 
 void PrintTo(JobState state, std::ostream* out) { *out << to_string(state); }
@@ -31,6 +33,11 @@ Settlement settlement(const LeasedJob& leased, AttemptEnd end) {
 }
 
 }  // namespace
+
+std::unique_ptr<Store> BackendParam::open(const StoreClock& clock, const std::filesystem::path& folder) const {
+  auto backend = open_backend(clock, folder);
+  return backend ? make_store(std::move(backend), clock) : nullptr;
+}
 
 void PrintTo(const BackendParam& backend, std::ostream* out) { *out << backend.name; }
 

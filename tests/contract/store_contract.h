@@ -26,6 +26,7 @@
 #include <utility>
 #include <vector>
 
+#include "store/backend.h"
 #include "store/job_text.h"
 #include "store/store.h"
 #include "store/subject_text.h"
@@ -75,7 +76,8 @@ class ManualStoreClock final : public StoreClock {
 struct BackendParam {
   std::string name;
   // Opens what is kept in `folder`, which exists and is empty at first. Both must outlive the store.
-  std::function<std::unique_ptr<Store>(const StoreClock& clock, const std::filesystem::path& folder)> open;
+  std::function<std::unique_ptr<Backend>(const StoreClock& clock, const std::filesystem::path& folder)> open_backend;
+  std::unique_ptr<Store> open(const StoreClock& clock, const std::filesystem::path& folder) const;
   bool outlives_close = false;  // opened again on the same folder, everything is there
   int model_cases = 200;        // random sequences to run against the model
 };

@@ -110,7 +110,11 @@ std::string text_of(Store& /*store*/, const LeasedJob& job) {
 }
 
 std::string text_of(Store& store, const Claimed& claimed) {
-  return text_of(store, claimed.jobs) + " overdue " + text_of(store, claimed.overdue);
+  std::string text = text_of(store, claimed.jobs) + " overdue " + text_of(store, claimed.overdue);
+  for (const HeldJob& held : claimed.held) {
+    text += fmt::format(" held by {} {}", held.schedule.value, text_of(store, held.job));
+  }
+  return text;
 }
 
 std::string text_of(Store& /*store*/, const Extended& answer) {
@@ -124,17 +128,20 @@ std::string text_of(Store& store, const Settled& answer) {
 }
 
 std::string text_of(Store& store, const Reaped& answer) {
-  return fmt::format("{} {} by {} {}\n{}", answer.id.value, to_string(answer.result), answer.worker,
-                     to_string(answer.state), text_of(store, answer.ready));
+  return fmt::format("{} {} {} {} by {} {}\n{}", answer.id.value, answer.tenant, answer.type, to_string(answer.result),
+                     answer.worker, to_string(answer.state), text_of(store, answer.ready));
 }
 
 std::string text_of(Store& store, const Changed& answer) {
-  return fmt::format("{} {} cancel {}\n{}", answer.id.value, to_string(answer.state), answer.cancel_requested,
-                     text_of(store, answer.ready));
+  return fmt::format("{} {} {} {} cancel {}\n{}", answer.id.value, answer.tenant, answer.type, to_string(answer.state),
+                     answer.cancel_requested, text_of(store, answer.ready));
 }
 
 std::string text_of(Store& store, const Advanced& answer) {
-  return fmt::format("version {}\n{}", answer.version, text_of(store, answer.jobs));
+  std::string text = fmt::format("version {}\n{}", answer.version, text_of(store, answer.jobs));
+  text += text_of(store, answer.ready);
+  for (const JobId id : answer.asked_to_stop) text += fmt::format(" {} is to stop", id.value);
+  return text;
 }
 
 std::string text_of(Store& /*store*/, const SubjectRow& row) {

@@ -17,20 +17,49 @@ std::unexpected<Error> wrong_state(JobId id, std::string_view attempted, JobStat
                                   to_string(state), allowed));
 }
 
-// How a job of this tenant ended; nothing if it has none such.
-std::optional<JobState> final_state(Context& context, std::string_view tenant, JobId id) {
-  const auto archived = context.tx.archived(id);
+// A finished job of this tenant; nothing if it has none such.
+std::optional<JobRow> ended_job(Context& context, std::string_view tenant, JobId id) {
+  auto archived = context.tx.archived(id);
   if (!archived || context.tx.lane_names(archived->job.lane).tenant != tenant) return std::nullopt;
-  return archived->job.state;
+  return std::move(archived->job);
 }
 
-std::unexpected<Error> not_live(JobId id, std::optional<JobState> ended) {
+std::unexpected<Error> not_live(JobId id, const std::optional<JobRow>& ended) {
   if (!ended) return absent_job(id);
-  return failed(ErrorCode::conflict, fmt::format("job {} has ended as {}", format_job_id(id), to_string(*ended)));
+  return failed(ErrorCode::conflict, fmt::format("job {} has ended as {}", format_job_id(id), to_string(ended->state)));
 }
 
-Changed cancel(Context& context, const JobRow& row, JobState state, std::string_view reason) {
-  Changed changed{.id = row.id, .state = JobState::cancelled};
+// Queued and due at once, from the DLQ or from a later time.
+Changed requeue(Context& context, const JobRow& row, JobState from, JobRow after) {
+  CHECK(from == JobState::queued || can_move(from, JobState::queued));
+  after.state = JobState::queued;
+  after.later = after.run_at > context.now + kFarOff;
+  context.tx.update_job(row, after);
+  if (from != JobState::queued) {
+    context.tx.add_count(row.lane, from, -1);
+    context.tx.add_count(row.lane, JobState::queued, 1);
+  }
+  Changed changed = changed_of(context, row, JobState::queued);
+  changed.ready.push_back(ready_of(after));
+  return changed;
+}
+
+Changed retry(Context& context, const JobRow& row) {
+  JobRow after = row;
+  after.attempts = 0;
+  after.run_at = context.now;
+  JobDetail detail = detail_of(context, row);
+  detail.losses = detail.releases = detail.rate_limits = 0;
+  detail.reason.clear();
+  after.detail = write_detail(detail);
+  note_taken_out(context, row);
+  return requeue(context, row, JobState::dlq, std::move(after));
+}
+
+}  // namespace
+
+Changed cancel_job(Context& context, const JobRow& row, JobState state, std::string_view reason) {
+  Changed changed = changed_of(context, row, JobState::cancelled);
   JobDetail detail = detail_of(context, row);
   JobRow after = row;
   if (state == JobState::processing) {
@@ -48,48 +77,28 @@ Changed cancel(Context& context, const JobRow& row, JobState state, std::string_
   return changed;
 }
 
-// Queued and due at once, from the DLQ or from a later time.
-Changed requeue(Context& context, const JobRow& row, JobState from, JobRow after) {
-  CHECK(from == JobState::queued || can_move(from, JobState::queued));
-  after.state = JobState::queued;
-  after.later = after.run_at > context.now + kFarOff;
-  context.tx.update_job(row, after);
-  if (from != JobState::queued) {
-    context.tx.add_count(row.lane, from, -1);
-    context.tx.add_count(row.lane, JobState::queued, 1);
-  }
-  return {.id = row.id, .state = JobState::queued, .ready = {ready_of(after)}};
+void drop_not_ready(Context& context, std::vector<ReadyJob>& ready) {
+  std::erase_if(ready, [&](const ReadyJob& job) {
+    const auto row = context.tx.job(job.id);
+    return !row || row->state != JobState::queued;
+  });
 }
-
-Changed retry(Context& context, const JobRow& row) {
-  JobRow after = row;
-  after.attempts = 0;
-  after.run_at = context.now;
-  JobDetail detail = detail_of(context, row);
-  detail.losses = detail.releases = detail.rate_limits = 0;
-  detail.reason.clear();
-  after.detail = write_detail(detail);
-  note_parked(context, row, false);
-  return requeue(context, row, JobState::dlq, std::move(after));
-}
-
-}  // namespace
 
 Result<Changed> act_on_job(Context& context, std::string_view tenant, JobAction action, JobId id) {
   const auto row = job_of_tenant(context, tenant, id);
   if (!row) {
-    const auto ended = final_state(context, tenant, id);
-    if (action == JobAction::cancel && ended == JobState::cancelled) {
-      return Changed{.id = id, .state = JobState::cancelled};
+    const auto ended = ended_job(context, tenant, id);
+    if (action == JobAction::cancel && ended && ended->state == JobState::cancelled) {
+      return changed_of(context, *ended, JobState::cancelled);
     }
     return not_live(id, ended);
   }
   const JobState state = state_of(*row, context.tx.lease(id));
   switch (action) {
-    case JobAction::cancel: return cancel(context, *row, state, "cancelled");
+    case JobAction::cancel: return cancel_job(context, *row, state, "cancelled");
     case JobAction::discard:
       if (state != JobState::dlq) return wrong_state(id, "discard", state, "one in dlq");
-      return cancel(context, *row, state, "discarded");
+      return cancel_job(context, *row, state, "discarded");
     case JobAction::retry:
       if (state != JobState::dlq) return wrong_state(id, "retry", state, "one in dlq");
       return retry(context, *row);
@@ -105,7 +114,7 @@ Result<Changed> act_on_job(Context& context, std::string_view tenant, JobAction 
 
 Result<Changed> patch_job(Context& context, std::string_view tenant, JobId id, const JobPatch& patch) {
   const auto row = job_of_tenant(context, tenant, id);
-  if (!row) return not_live(id, final_state(context, tenant, id));
+  if (!row) return not_live(id, ended_job(context, tenant, id));
   const JobState state = state_of(*row, context.tx.lease(id));
   if (state != JobState::queued && state != JobState::waiting) {
     return wrong_state(id, "change", state, "a queued or waiting one");
@@ -121,7 +130,7 @@ Result<Changed> patch_job(Context& context, std::string_view tenant, JobId id, c
   if (patch.run_at) after.run_at = *patch.run_at;
   if (state == JobState::queued) return requeue(context, *row, state, std::move(after));
   context.tx.update_job(*row, after);
-  return Changed{.id = id, .state = state};
+  return changed_of(context, *row, state);
 }
 
 bool matches(Context& context, const JobFilter& filter, const JobRow& row) {

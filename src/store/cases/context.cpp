@@ -32,6 +32,15 @@ JobOptions options_of(Context& context, const JobRow& row) {
   return row.options.empty() ? JobOptions{} : value_or_fail(context, read_options(row.options), row.id);
 }
 
+Changed changed_of(Context& context, const JobRow& row, JobState state) {
+  return {.id = row.id,
+          .tenant = context.tx.lane_names(row.lane).tenant,
+          .type = context.tx.type_name(row.type),
+          .state = state};
+}
+
+Instant wall_of(const Context& context, BootTime at) { return add_clamped(context.now, at - context.boot); }
+
 JobState state_of(const JobRow& row, const std::optional<LeaseRow>& lease) {
   return lease ? JobState::processing : row.state;
 }

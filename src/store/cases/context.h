@@ -27,6 +27,12 @@ ReadyJob ready_of(const JobRow& row);
 JobDetail detail_of(Context& context, const JobRow& row);
 JobOptions options_of(Context& context, const JobRow& row);
 
+// The beginning of an answer about what became of a job.
+Changed changed_of(Context& context, const JobRow& row, JobState state);
+
+// When the boot clock will say `at`, by the wall clock of now.
+Instant wall_of(const Context& context, BootTime at);
+
 // The state that a person sees: processing while there is a lease.
 JobState state_of(const JobRow& row, const std::optional<LeaseRow>& lease);
 

@@ -24,10 +24,20 @@ void note_result(Context& context, SubjectRow& subject, const JobRow& row, const
   subject.state = write_subject_state(*state);
 }
 
+// One that ends before the job that it waited for leaves that one as the subject's last.
+JobId last_before(Context& context, const JobRow& row) {
+  JobId last;
+  for (const JobId id : context.tx.parents(row.id)) {
+    const auto parent = context.tx.job(id);
+    if (parent && parent->schedule == row.schedule && parent->subject == row.subject) last = id;
+  }
+  return last;
+}
+
 void update_subject(Context& context, const JobRow& row, const JobDetail& detail, bool final) {
   auto subject = context.tx.subject(row.schedule, row.subject);
   if (!subject) return;
-  if (final && subject->open_job == row.id) subject->open_job = {};
+  if (final && subject->open_job == row.id) subject->open_job = last_before(context, row);
   if (final) note_result(context, *subject, row, detail);
   move_cursor(context, *subject);
   ++subject->version;
@@ -53,6 +63,41 @@ void release_key(Context& context, const JobRow& row) {
   if (options.idempotency_key.empty() || options.unique_until.until != KeyHold::Until::done) return;
   const auto key = context.tx.key(context.tx.lane_names(row.lane).tenant, row.type, options.idempotency_key);
   if (key && key->job == row.id) context.tx.erase_key(*key);
+}
+
+// False if the occurrence is not the job's own.
+bool mark_parked(Context& context, const JobRow& row, bool parked) {
+  auto outcome = context.tx.outcome(row.schedule, row.subject, *row.slot);
+  if (!outcome || outcome->job != row.id) return false;
+  outcome->parked = parked;
+  context.tx.put_outcome(*outcome);
+  return true;
+}
+
+// One parent less to wait for; after the last one it is queued.
+void release_dependent(Context& context, const JobRow& child, std::vector<ReadyJob>& ready) {
+  Transaction& tx = context.tx;
+  if (tx.has_parents(child.id)) return;
+  JobRow released = child;
+  released.state = JobState::queued;
+  released.run_at = std::max(child.run_at, context.now);
+  released.later = released.run_at > context.now + kFarOff;
+  tx.update_job(child, released);
+  tx.add_count(released.lane, JobState::waiting, -1);
+  tx.add_count(released.lane, JobState::queued, 1);
+  ready.push_back(ready_of(released));
+}
+
+// Occurrences of the same subject waited only until this one was not open any more, and a parked one is not: the series
+// goes on. What else depends on it waits for its success.
+void release_next_occurrences(Context& context, const JobRow& row, std::vector<ReadyJob>& ready) {
+  for (const JobId child_id : context.tx.children(row.id)) {
+    const auto child = context.tx.job(child_id);
+    if (!child || child->state != JobState::waiting || !child->slot) continue;
+    if (child->schedule != row.schedule || child->subject != row.subject) continue;
+    context.tx.erase_dependency(row.id, child_id);
+    release_dependent(context, *child, ready);
+  }
 }
 
 struct Ended {
@@ -85,15 +130,7 @@ void finish_one(Context& context, const Ended& ended, std::vector<Ended>& pendin
     tx.erase_dependency(row.id, child_id);
     if (!child || child->state != JobState::waiting) continue;
     if (finish.state == JobState::done || options_of(context, *child).run_anyway) {
-      if (tx.has_parents(child_id)) continue;
-      JobRow released = *child;
-      released.state = JobState::queued;
-      released.run_at = std::max(child->run_at, context.now);
-      released.later = released.run_at > context.now + kFarOff;
-      tx.update_job(*child, released);
-      tx.add_count(released.lane, JobState::waiting, -1);
-      tx.add_count(released.lane, JobState::queued, 1);
-      ready.push_back(ready_of(released));
+      release_dependent(context, *child, ready);
       continue;
     }
     JobRow cancelled = *child;
@@ -130,13 +167,14 @@ void move_cursor(Context& context, SubjectRow& subject) {
   }
 }
 
-void note_parked(Context& context, const JobRow& row, bool parked) {
+void note_parked(Context& context, const JobRow& row, std::vector<ReadyJob>& ready) {
   if (!row.schedule || !row.slot) return;
-  auto outcome = context.tx.outcome(row.schedule, row.subject, *row.slot);
-  if (!outcome || outcome->job != row.id) return;
-  outcome->parked = parked;
-  context.tx.put_outcome(*outcome);
-  if (parked) update_subject(context, row, JobDetail{}, false);
+  release_next_occurrences(context, row, ready);
+  if (mark_parked(context, row, true)) update_subject(context, row, JobDetail{}, false);
+}
+
+void note_taken_out(Context& context, const JobRow& row) {
+  if (row.schedule && row.slot) mark_parked(context, row, false);
 }
 
 }  // namespace carillon

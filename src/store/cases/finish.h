@@ -26,8 +26,10 @@ struct Finish {
 void finish_job(Context& context, const JobRow& before, JobRow after, const Finish& finish,
                 std::vector<ReadyJob>& ready);
 
-// The job of an occurrence was parked in the DLQ, or taken out of it again.
-void note_parked(Context& context, const JobRow& row, bool parked);
+// The job was parked in the DLQ: if it is one of an occurrence, those of the same subject that waited for it are ready.
+void note_parked(Context& context, const JobRow& row, std::vector<ReadyJob>& ready);
+// It was taken out of it again.
+void note_taken_out(Context& context, const JobRow& row);
 
 // Moves the cursor of a subject, if it has one, over the contiguous run of closed windows. (invariant 20)
 void move_cursor(Context& context, SubjectRow& subject);

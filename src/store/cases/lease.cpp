@@ -15,8 +15,6 @@ namespace {
 constexpr std::string_view kDeferred = "deferred";
 constexpr std::string_view kAmbiguous = "ambiguous_effect";
 
-Instant wall_of(const Context& context, BootTime at) { return add_clamped(context.now, at - context.boot); }
-
 // How the holder's word is remembered, so that a repeated call is recognised.
 std::string_view end_name(const Settlement& settlement) {
   return settlement.defer ? kDeferred : to_string(settlement.end.result);
@@ -88,7 +86,7 @@ void apply_verdict(Context& context, Ending& ending, const Verdict& verdict, std
   if (after.state == JobState::queued) {
     ready.push_back(ready_of(after));
   } else {
-    note_parked(context, after, true);
+    note_parked(context, after, ready);
   }
 }
 
@@ -127,7 +125,9 @@ Result<Settled> settled_before(Context& context, const Settlement& settlement) {
     const bool ours = row->token == settlement.token && !context.tx.lease(row->id) &&
                       detail_of(context, *row).last_end == end_name(settlement);
     if (!ours) return stale(settlement.job, settlement.token);
-    return Settled{.id = row->id, .state = row->state, .run_at = row->run_at};
+    Settled answer{.id = row->id, .state = row->state, .run_at = row->run_at};
+    if (row->state == JobState::queued) answer.ready.push_back(ready_of(*row));
+    return answer;
   }
   const auto archived = context.tx.archived(settlement.job);
   if (!archived) return absent_job(settlement.job);
@@ -142,7 +142,8 @@ void defer(Context& context, Ending& ending, const Settlement::Deferral& deferra
   JobRow after = ending.row;
   JobDetail& detail = ending.detail;
   after.token = ending.lease.token;
-  after.run_at = std::max(deferral.until.value_or(kInstantMax), context.now);
+  // Without an end it stays due: lifting the gate is then all that it takes.
+  after.run_at = deferral.until ? std::max(*deferral.until, context.now) : std::min(after.run_at, context.now);
   after.later = after.run_at > context.now + kFarOff;
   ++detail.deferrals;
   detail.deferred_until = deferral.until;
@@ -248,55 +249,6 @@ Result<LeaseRow> current_lease(Context& context, JobId job, std::int64_t token) 
   return *std::move(lease);
 }
 
-Claimed claim_jobs(Context& context, const ClaimRequest& request) {
-  Transaction& tx = context.tx;
-  Claimed claimed;
-  claimed.jobs.reserve(request.jobs.size());
-  for (const JobId id : request.jobs) {
-    if (tx.failed()) break;
-    auto found = tx.job_with_payload(id);
-    if (!found || found->row.state != JobState::queued || found->row.run_at > context.now) continue;
-    const JobRow* const row = &found->row;
-    if (row->deadline && *row->deadline <= context.now) {  // invariant 22
-      if (auto ended = finish_overdue_job(context, id)) claimed.overdue.push_back(*std::move(ended));
-      continue;
-    }
-    const JobOptions options = options_of(context, *row);
-    LeaseRow lease{.job = id,
-                   .token = row->token + 1,
-                   .attempt = row->attempts + 1,
-                   .worker = request.worker,
-                   .in_process = request.in_process,
-                   .claimed_at = context.now,
-                   .length = request.lease.value_or(options.lease)};
-    lease.timeout_at = context.boot + options.timeout;
-    lease.until = std::min(context.boot + lease.length, lease.timeout_at);
-    if (!tx.insert_lease(lease)) continue;  // a worker has it (invariant 9)
-    tx.add_count(row->lane, JobState::queued, -1);
-    tx.add_count(row->lane, JobState::processing, 1);
-    const Lane& names = tx.lane_names(row->lane);
-    const auto schedule = row->schedule ? tx.schedule(row->schedule) : std::nullopt;
-    claimed.jobs.push_back({.id = id,
-                            .tenant = names.tenant,
-                            .queue = names.queue,
-                            .type = tx.type_name(row->type),
-                            .payload = std::move(found->payload),
-                            .priority = row->priority,
-                            .attempt = lease.attempt,
-                            .token = lease.token,
-                            .run_at = row->run_at,
-                            .deadline = row->deadline,
-                            .lease_until = wall_of(context, lease.until),
-                            .lease = lease.length,
-                            .timeout = options.timeout,
-                            .schedule = schedule ? schedule->name : std::string(),
-                            .subject = row->subject,
-                            .slot = row->slot,
-                            .options = row->options});
-  }
-  return claimed;
-}
-
 Result<Extended> extend_lease(Context& context, const Extension& extension) {
   TRY_ASSIGN(LeaseRow lease, current_lease(context, extension.job, extension.token));
   const auto row = context.tx.job(extension.job);
@@ -356,7 +308,12 @@ std::vector<Reaped> reap_leases(Context& context, std::size_t limit) {
                                          : "the worker was not heard from before its lease ran out",
                     .error_class = std::string(to_string(ending.end.result))};
     const Verdict verdict = verdict_of(context, ending);
-    Reaped answer{.id = lease.job, .result = ending.end.result, .worker = lease.worker, .state = verdict.state};
+    Reaped answer{.id = lease.job,
+                  .tenant = context.tx.lane_names(ending.row.lane).tenant,
+                  .type = context.tx.type_name(ending.row.type),
+                  .result = ending.end.result,
+                  .worker = lease.worker,
+                  .state = verdict.state};
     apply_verdict(context, ending, verdict, answer.ready);
     reaped.push_back(std::move(answer));
   }
@@ -379,7 +336,7 @@ std::optional<Changed> finish_overdue_job(Context& context, JobId id) {
     context.tx.erase_lease(id);
   }
   after.detail = write_detail(detail);
-  Changed changed{.id = id, .state = finish.state};
+  Changed changed = changed_of(context, *row, finish.state);
   finish_job(context, *row, std::move(after), finish, changed.ready);
   return changed;
 }

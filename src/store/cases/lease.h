@@ -1,11 +1,10 @@
-// Leases: a worker takes jobs, keeps them, and says how they ended; or does not, and the store ends the attempt.
+// Leases: a worker keeps jobs, and says how they ended; or does not, and the store ends the attempt.
 #pragma once
 
 #include "store/cases/context.h"
 
 namespace carillon {
 
-Claimed claim_jobs(Context& context, const ClaimRequest& request);
 Result<Extended> extend_lease(Context& context, const Extension& extension);
 Result<Settled> settle_attempt(Context& context, const Settlement& settlement);
 std::vector<Reaped> reap_leases(Context& context, std::size_t limit);

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/json.h"
-#include "store/cases/enqueue.h"
+#include "store/cases/act.h"
 #include "store/cases/finish.h"
 
 namespace carillon {
@@ -29,15 +29,47 @@ Result<void> check_revision(std::string_view name, std::optional<std::int64_t> w
                 fmt::format("{} has revision {}, not {}: it was changed meanwhile", quoted(name), stored, *wanted));
 }
 
+std::unexpected<Error> no_such_subject(std::string_view subject) {
+  return failed(ErrorCode::not_found, fmt::format("there is no subject {}", quoted(subject)));
+}
+
+// Those that are not started: a worker has the others, or an operator decides. The newest first, so that none is
+// released, or cancelled for want of another, before its turn.
+std::vector<Changed> cancel_unstarted(Context& context, ScheduleId schedule) {
+  std::vector<Changed> cancelled;
+  for (const JobId id : context.tx.jobs_without_outcome(schedule)) {
+    const auto row = context.tx.job(id);
+    if (!row || row->state == JobState::dlq || context.tx.lease(id)) continue;
+    cancelled.push_back(cancel_job(context, *row, row->state, "schedule_deleted"));
+  }
+  for (Changed& changed : cancelled) drop_not_ready(context, changed.ready);
+  return cancelled;
+}
+
+}  // namespace
+
 bool lives(const SubjectRow& subject, const ScheduleRow& owner) {
   return !owner.deleted_at && !subject.deleted_at && subject.generation == owner.generation;
 }
 
-void raise(std::optional<Instant>& position, std::optional<Instant> to) {
-  if (to && (!position || *to > *position)) position = to;
+Result<ScheduleRow> find_schedule(Context& context, ScheduleId id) {
+  auto row = context.tx.schedule(id);
+  if (!row || row->deleted_at) return no_such_schedule(row ? row->name : std::to_string(id.value));
+  return *std::move(row);
 }
 
-}  // namespace
+Result<ScheduleRow> find_schedule(Context& context, std::string_view tenant, std::string_view name) {
+  auto row = kept_schedule(context, tenant, name);
+  if (!row) return no_such_schedule(name);
+  return *std::move(row);
+}
+
+Result<SubjectRow> find_subject(Context& context, ScheduleId schedule, std::string_view subject) {
+  const auto owner = context.tx.schedule(schedule);
+  auto row = context.tx.subject(schedule, subject);
+  if (!owner || !row || !lives(*row, *owner)) return no_such_subject(subject);
+  return *std::move(row);
+}
 
 void retire_subject(Context& context, SubjectRow& subject) {
   subject.deleted_at = context.now;
@@ -96,7 +128,7 @@ Result<ScheduleRow> pause_schedule(Context& context, std::string_view tenant, st
   return *row;
 }
 
-Result<void> delete_schedule_row(Context& context, std::string_view tenant, std::string_view name) {
+Result<DeletedSchedule> delete_schedule_row(Context& context, std::string_view tenant, std::string_view name) {
   auto row = kept_schedule(context, tenant, name);
   if (!row) return no_such_schedule(name);
   row->deleted_at = context.now;
@@ -104,18 +136,17 @@ Result<void> delete_schedule_row(Context& context, std::string_view tenant, std:
   row->enabled = false;
   ++row->revision;
   context.tx.update_schedule(*row);
-  return {};
+  return DeletedSchedule{.cancelled = cancel_unstarted(context, row->id)};
 }
 
 Result<SubjectRow> put_subject_row(Context& context, ScheduleId schedule, const SubjectEdit& edit) {
-  const auto owner = context.tx.schedule(schedule);
-  if (!owner || owner->deleted_at) return no_such_schedule(owner ? owner->name : std::to_string(schedule.value));
+  TRY_ASSIGN(const ScheduleRow owner, find_schedule(context, schedule));
   if (edit.subject.size() > kKeyBytesMax) {
     return invalid_request(
         fmt::format("the subject has {} bytes; at most {} are allowed", edit.subject.size(), kKeyBytesMax));
   }
   const auto known = context.tx.subject(schedule, edit.subject);
-  const bool exists = known && lives(*known, *owner);
+  const bool exists = known && lives(*known, owner);
   TRY(check_revision(edit.subject, edit.if_version, exists ? known->version : 0));
   SubjectRow row{.schedule = schedule, .subject = edit.subject};
   if (exists) row = *known;
@@ -125,7 +156,7 @@ Result<SubjectRow> put_subject_row(Context& context, ScheduleId schedule, const 
     row.position = known->position;
     row.cursor = known->cursor;
   }
-  row.generation = owner->generation;
+  row.generation = owner.generation;
   if (edit.cursor) {
     if (row.cursor && *edit.cursor < *row.cursor) {
       return failed(ErrorCode::conflict,
@@ -142,12 +173,8 @@ Result<SubjectRow> put_subject_row(Context& context, ScheduleId schedule, const 
 }
 
 Result<void> delete_subject_row(Context& context, ScheduleId schedule, std::string_view subject) {
-  const auto owner = context.tx.schedule(schedule);
-  auto row = context.tx.subject(schedule, subject);
-  if (!owner || !row || !lives(*row, *owner)) {
-    return failed(ErrorCode::not_found, fmt::format("there is no subject {}", quoted(subject)));
-  }
-  retire_subject(context, *row);
+  TRY_ASSIGN(SubjectRow row, find_subject(context, schedule, subject));
+  retire_subject(context, row);
   return {};
 }
 
@@ -168,45 +195,6 @@ std::vector<SubjectRow> due_subjects(Context& context, ScheduleId schedule, Inst
     }
   }
   return due;
-}
-
-Result<Advanced> advance_subject(Context& context, const Advance& advance) {
-  const auto owner = context.tx.schedule(advance.schedule);
-  auto row = context.tx.subject(advance.schedule, advance.subject);
-  if (!owner || !row || !lives(*row, *owner) || row->version != advance.version) {
-    return failed(ErrorCode::conflict, fmt::format("subject {} was changed meanwhile", quoted(advance.subject)));
-  }
-  Advanced answer;
-  JobId open_job = row->open_job;
-  for (const NewJob& job : advance.jobs) {
-    TRY_ASSIGN(const Enqueued made, enqueue_job(context, job));
-    if (!made.deduplicated && !is_final(made.state)) open_job = made.id;
-    answer.jobs.push_back(made);
-  }
-  for (const ClosedSlot& closed : advance.closed) {
-    if (context.tx.outcome(advance.schedule, advance.subject, closed.first)) continue;
-    context.tx.put_outcome({.schedule = advance.schedule,
-                            .subject = advance.subject,
-                            .slot = closed.first,
-                            .until = closed.until,
-                            .count = closed.count,
-                            .outcome = closed.outcome,
-                            .reason = closed.reason,
-                            .at = context.now});
-    context.tx.add_outcome_count(advance.schedule, closed.first, closed.outcome, closed.count);
-  }
-  // A job that ended at once has changed the row.
-  row = context.tx.subject(advance.schedule, advance.subject);
-  if (!row) return failed(ErrorCode::conflict, fmt::format("subject {} is gone", quoted(advance.subject)));
-  row->open_job = open_job;
-  row->next_at = advance.next_at;
-  raise(row->position, advance.position);
-  move_cursor(context, *row);
-  if (advance.state) row->state = *advance.state;
-  ++row->version;
-  context.tx.put_subject(*row);
-  answer.version = row->version;
-  return answer;
 }
 
 }  // namespace carillon

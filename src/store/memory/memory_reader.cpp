@@ -14,8 +14,8 @@ bool MemoryReader::lives(const SubjectRow& row) const {
 
 JobView MemoryReader::view_of(const JobRow& row) const {
   JobView view{.row = row,
-               .lane = tables_.lanes.rows().at(row.lane.value),
-               .type = tables_.types.rows().at(row.type.value),
+               .lane = tables_.lanes.at(row.lane.value),
+               .type = tables_.types.at(row.type.value),
                .payload = tables_.payloads.get(row.id).value_or(std::string()),
                .state = row.state};
   if (const auto schedule = tables_.schedules.get(row.schedule)) view.schedule = schedule->name;
@@ -89,7 +89,7 @@ Result<std::vector<StateCount>> MemoryReader::counts(std::string_view tenant) {
   const std::scoped_lock lock(writing_);
   std::vector<StateCount> counts;
   for (const auto& [key, count] : tables_.counts.rows()) {
-    const Lane& lane = tables_.lanes.rows().at(key.first.value);
+    const Lane& lane = tables_.lanes.at(key.first.value);
     if (lane.tenant == tenant && count != 0) counts.push_back({.lane = lane, .state = key.second, .count = count});
   }
   std::ranges::sort(counts, {}, [](const StateCount& c) { return std::pair(c.lane, c.state); });

@@ -1,6 +1,7 @@
 // All that the memory store keeps.
 #pragma once
 
+#include <map>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -13,8 +14,9 @@ namespace carillon {
 struct MemoryTables {
   UndoLog undo;
 
-  JournaledMap<std::int64_t, Lane> lanes{undo};
-  JournaledMap<std::int64_t, std::string> types{undo};
+  // Names are not taken back: a number that was given out means its name for good.
+  std::map<std::int64_t, Lane> lanes;
+  std::map<std::int64_t, std::string> types;
   JournaledMap<JobId, JobRow> jobs{undo};
   JournaledMap<JobId, std::string> payloads{undo};  // of live and archived jobs
   JournaledMap<JobId, ArchiveRow> archive{undo};

@@ -12,11 +12,11 @@ namespace {
 // The number of the row that holds `value`; a new one if there is none.
 template <typename Map, typename Value>
 std::int64_t intern(Map& map, const Value& value) {
-  for (const auto& [id, known] : map.rows()) {
+  for (const auto& [id, known] : map) {
     if (known == value) return id;
   }
-  const std::int64_t id = static_cast<std::int64_t>(map.rows().size()) + 1;
-  map.put(id, value);
+  const std::int64_t id = static_cast<std::int64_t>(map.size()) + 1;
+  map.emplace(id, value);
   return id;
 }
 
@@ -56,11 +56,11 @@ LaneId MemoryTransaction::lane(std::string_view tenant, std::string_view queue) 
   return {intern(tables_.lanes, Lane{.tenant = std::string(tenant), .queue = std::string(queue)})};
 }
 
-const Lane& MemoryTransaction::lane_names(LaneId lane) { return tables_.lanes.rows().at(lane.value); }
+const Lane& MemoryTransaction::lane_names(LaneId lane) { return tables_.lanes.at(lane.value); }
 
 TypeId MemoryTransaction::type(std::string_view name) { return {intern(tables_.types, std::string(name))}; }
 
-const std::string& MemoryTransaction::type_name(TypeId type) { return tables_.types.rows().at(type.value); }
+const std::string& MemoryTransaction::type_name(TypeId type) { return tables_.types.at(type.value); }
 
 std::optional<Transaction::JobWithPayload> MemoryTransaction::job_with_payload(JobId id) {
   const auto row = job(id);
@@ -228,7 +228,7 @@ std::vector<JobId> MemoryTransaction::children(JobId parent) {
   return found;
 }
 
-std::vector<JobId> MemoryTransaction::parents(JobId child) const {
+std::vector<JobId> MemoryTransaction::parents(JobId child) {
   std::vector<JobId> found;
   for (const auto& [edge, present] : tables_.dependencies.rows()) {
     if (edge.second == child) found.push_back(edge.first);
@@ -319,6 +319,15 @@ std::vector<OutcomeRow> MemoryTransaction::outcomes_above(const OutcomeKey& afte
   return above(tables_.outcomes, after, limit);
 }
 
+std::vector<JobId> MemoryTransaction::jobs_without_outcome(ScheduleId schedule) {
+  std::vector<JobId> found;
+  for (const auto& [key, row] : tables_.outcomes.rows()) {
+    if (row.schedule == schedule && row.job && !row.outcome) found.push_back(row.job);
+  }
+  std::ranges::sort(found, std::greater());
+  return found;
+}
+
 void MemoryTransaction::add_outcome_count(ScheduleId schedule, Instant slot, JobState outcome, std::int64_t change) {
   const Instant minute = std::chrono::floor<std::chrono::minutes>(slot);
   const auto key = std::tuple(schedule, minute, outcome);
@@ -331,6 +340,10 @@ void MemoryTransaction::erase_outcome_counts(ScheduleId schedule, Instant midnig
     if (std::get<0>(key) == schedule && std::get<1>(key) < midnight) old.push_back(key);
   }
   for (const auto& key : old) tables_.outcome_counts.erase(key);
+}
+
+std::vector<Document> MemoryTransaction::documents_above(const DocumentKey& after, std::size_t limit) {
+  return above(tables_.documents, after, limit);
 }
 
 void MemoryTransaction::append_audit(const AuditRow& row) {

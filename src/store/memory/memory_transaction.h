@@ -62,6 +62,7 @@ class MemoryTransaction final : public Transaction {
   void insert_dependency(JobId parent, JobId child) override { tables_.dependencies.put({parent, child}, true); }
   void erase_dependency(JobId parent, JobId child) override { tables_.dependencies.erase({parent, child}); }
   std::vector<JobId> children(JobId parent) override;
+  std::vector<JobId> parents(JobId child) override;
   bool has_parents(JobId child) override { return !parents(child).empty(); }
   void erase_parents(JobId child) override;
 
@@ -85,17 +86,17 @@ class MemoryTransaction final : public Transaction {
   void put_outcome(const OutcomeRow& row) override;
   void erase_outcome(ScheduleId schedule, std::string_view subject, Instant slot) override;
   std::vector<OutcomeRow> outcomes_above(const OutcomeKey& after, std::size_t limit) override;
+  std::vector<JobId> jobs_without_outcome(ScheduleId schedule) override;
   void erase_outcome_counts(ScheduleId schedule, Instant midnight) override;
   void add_outcome_count(ScheduleId schedule, Instant slot, JobState outcome, std::int64_t change) override;
 
   std::optional<Document> document(const DocumentKey& key) override { return tables_.documents.get(key); }
+  std::vector<Document> documents_above(const DocumentKey& after, std::size_t limit) override;
   void put_document(const Document& document) override { tables_.documents.put(document.key, document); }
   void erase_document(const DocumentKey& key) override { tables_.documents.erase(key); }
   void append_audit(const AuditRow& row) override;
 
  private:
-  std::vector<JobId> parents(JobId child) const;
-
   MemoryTables& tables_;
   std::optional<Error> failure_;
   std::size_t savepoint_ = 0;

@@ -1,5 +1,7 @@
 #include "store/sqlite/interned_names.h"
 
+#include "base/check.h"
+
 namespace carillon {
 
 std::string InternedNames::lane_key(std::string_view tenant, std::string_view queue) {
@@ -19,7 +21,7 @@ bool InternedNames::expect_number(std::int64_t found, std::size_t expected) {
 }
 
 void InternedNames::load() {
-  forget_since({});
+  CHECK(lanes_.empty() && types_.empty());
   for (select_lanes_.with(); select_lanes_.next();) {
     if (!expect_number(select_lanes_.integer(0), lanes_.size() + 1)) return select_lanes_.reset();
     lanes_.push_back({.tenant = select_lanes_.string(1), .queue = select_lanes_.string(2)});
@@ -31,18 +33,28 @@ void InternedNames::load() {
     types_.push_back(select_types_.string(1));
     type_ids_.emplace(types_.back(), TypeId{static_cast<std::int64_t>(types_.size())});
   }
+  written_ = {.lanes = lanes_.size(), .types = types_.size()};
 }
 
-void InternedNames::forget_since(Mark mark) {
+void InternedNames::unwrite_since(Mark mark) {
   last_lane_ = {};
   last_type_ = {};
-  while (lanes_.size() > mark.lanes) {
-    lane_ids_.erase(lane_key(lanes_.back().tenant, lanes_.back().queue));
-    lanes_.pop_back();
+  written_ = mark;
+}
+
+void InternedNames::write_lanes(LaneId up_to) {
+  while (written_.lanes < static_cast<std::size_t>(up_to.value)) {
+    const Lane& lane = lanes_[written_.lanes];
+    ++written_.lanes;
+    insert_lane_.run(written_.lanes, lane.tenant, lane.queue);
   }
-  while (types_.size() > mark.types) {
-    type_ids_.erase(types_.back());
-    types_.pop_back();
+}
+
+void InternedNames::write_types(TypeId up_to) {
+  while (written_.types < static_cast<std::size_t>(up_to.value)) {
+    const std::string& name = types_[written_.types];
+    ++written_.types;
+    insert_type_.run(written_.types, name);
   }
 }
 
@@ -51,10 +63,8 @@ LaneId InternedNames::lane(std::string_view tenant, std::string_view queue) {
   if (last_lane_.value != 0 && last.tenant == tenant && last.queue == queue) return last_lane_;
   const std::string key = lane_key(tenant, queue);
   const auto [found, is_new] = lane_ids_.try_emplace(key, LaneId{static_cast<std::int64_t>(lanes_.size()) + 1});
-  if (is_new) {
-    lanes_.push_back({.tenant = std::string(tenant), .queue = std::string(queue)});
-    insert_lane_.run(found->second, tenant, queue);
-  }
+  if (is_new) lanes_.push_back({.tenant = std::string(tenant), .queue = std::string(queue)});
+  write_lanes(found->second);
   last_lane_ = found->second;
   return found->second;
 }
@@ -69,10 +79,8 @@ TypeId InternedNames::type(std::string_view name) {
   if (last_type_.value != 0 && type_name(last_type_) == name) return last_type_;
   const auto [found, is_new] =
       type_ids_.try_emplace(std::string(name), TypeId{static_cast<std::int64_t>(types_.size()) + 1});
-  if (is_new) {
-    types_.emplace_back(name);
-    insert_type_.run(found->second, name);
-  }
+  if (is_new) types_.emplace_back(name);
+  write_types(found->second);
   last_type_ = found->second;
   return found->second;
 }

@@ -1,4 +1,8 @@
 // Lanes and types by number, all in memory: there are few of them, and every job names one of each.
+//
+// A number that was given out keeps its name for as long as the process lives, because callers hold it; though the
+// transaction that wrote it may be undone. Then it is written again when it, or one above it, is next used: numbers in
+// the file have no gaps.
 #pragma once
 
 #include <deque>
@@ -17,13 +21,14 @@ class InternedNames {
 
   // Reads all of them.
   void load();
-  // What was made since `mark` is forgotten: its transaction was undone.
+  // How many of each the file holds.
   struct Mark {
     std::size_t lanes = 0;
     std::size_t types = 0;
   };
-  Mark mark() const { return {.lanes = lanes_.size(), .types = types_.size()}; }
-  void forget_since(Mark mark);
+  Mark mark() const { return written_; }
+  // What was written since `mark` was undone.
+  void unwrite_since(Mark mark);
 
   LaneId lane(std::string_view tenant, std::string_view queue);
   const Lane& lane_names(LaneId lane) const;
@@ -32,6 +37,8 @@ class InternedNames {
 
  private:
   bool expect_number(std::int64_t found, std::size_t expected);
+  void write_lanes(LaneId up_to);
+  void write_types(TypeId up_to);
   static std::string lane_key(std::string_view tenant, std::string_view queue);
 
   Connection& connection_;
@@ -43,7 +50,8 @@ class InternedNames {
   // Number n stands at n - 1. Deques, so that what was handed out stays where it is.
   std::deque<Lane> lanes_;
   std::deque<std::string> types_;
-  LaneId last_lane_;  // that was asked for: jobs come in runs
+  Mark written_;
+  LaneId last_lane_;  // that was asked for, and is written: jobs come in runs
   TypeId last_type_;
   std::unordered_map<std::string, LaneId> lane_ids_;
   std::unordered_map<std::string, TypeId> type_ids_;

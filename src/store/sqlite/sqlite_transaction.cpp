@@ -80,11 +80,13 @@ struct SqliteTransaction::Queries {
   Query subjects_due{connection, "subjects_due"};
   Query outcome{connection, "outcome"};
   Query outcomes_above{connection, "outcomes_above"};
+  Query jobs_without_outcome{connection, "jobs_without_outcome"};
   Query delete_outcome_counts{connection, "delete_outcome_counts"};
   Query put_outcome{connection, "put_outcome"};
   Query delete_outcome{connection, "delete_outcome"};
   Query add_outcome_count{connection, "add_outcome_count"};
   Query document{connection, "document"};
+  Query documents_above{connection, "documents_above"};
   Query put_document{connection, "put_document"};
   Query delete_document{connection, "delete_document"};
   Query append_audit{connection, "append_audit"};
@@ -170,7 +172,7 @@ void SqliteTransaction::roll_back() {
   // A failed write may have ended the transaction already.
   if (connection_.in_transaction()) connection_.execute("ROLLBACK");
   connection_.clear_failure();
-  names_.forget_since(names_at_begin_);
+  names_.unwrite_since(names_at_begin_);
   sums_ = {};
   has_dependencies_ = had_dependencies_;
 }
@@ -182,7 +184,7 @@ void SqliteTransaction::savepoint() {
 }
 
 void SqliteTransaction::roll_back_to_savepoint() {
-  names_.forget_since(names_at_savepoint_);
+  names_.unwrite_since(names_at_savepoint_);
   sums_ = sums_at_savepoint_;
   connection_.execute("ROLLBACK TO step");
 }
@@ -439,6 +441,12 @@ std::vector<JobId> SqliteTransaction::children(JobId parent) {
   return all(queries_->children, read_id);
 }
 
+std::vector<JobId> SqliteTransaction::parents(JobId child) {
+  if (!has_dependencies_) return {};
+  queries_->parents.with(child);
+  return all(queries_->parents, read_id);
+}
+
 bool SqliteTransaction::has_parents(JobId child) {
   if (!has_dependencies_) return false;
   queries_->parents.with(child);
@@ -539,6 +547,11 @@ std::vector<OutcomeRow> SqliteTransaction::outcomes_above(const OutcomeKey& afte
   return all(queries_->outcomes_above, read_outcome_row);
 }
 
+std::vector<JobId> SqliteTransaction::jobs_without_outcome(ScheduleId schedule) {
+  queries_->jobs_without_outcome.with(schedule);
+  return all(queries_->jobs_without_outcome, read_id);
+}
+
 void SqliteTransaction::erase_outcome_counts(ScheduleId schedule, Instant midnight) {
   const auto day = std::chrono::floor<std::chrono::days>(midnight).time_since_epoch().count();
   queries_->delete_outcome_counts.run(schedule, day);
@@ -554,6 +567,16 @@ std::optional<Document> SqliteTransaction::document(const DocumentKey& key) {
   queries_->document.with(key.tenant, key.kind, key.name);
   return one(queries_->document, [&](const Query& query) {
     return Document{.key = key, .revision = query.integer(0), .body = query.string(1), .updated_at = query.instant(2)};
+  });
+}
+
+std::vector<Document> SqliteTransaction::documents_above(const DocumentKey& after, std::size_t limit) {
+  queries_->documents_above.with(after.tenant, after.kind, after.name, limit);
+  return all(queries_->documents_above, [](const Query& query) {
+    return Document{.key = {.tenant = query.string(0), .kind = query.string(1), .name = query.string(2)},
+                    .revision = query.integer(3),
+                    .body = query.string(4),
+                    .updated_at = query.instant(5)};
   });
 }
 

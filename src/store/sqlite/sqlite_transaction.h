@@ -72,6 +72,7 @@ class SqliteTransaction final : public Transaction {
   void insert_dependency(JobId parent, JobId child) override;
   void erase_dependency(JobId parent, JobId child) override;
   std::vector<JobId> children(JobId parent) override;
+  std::vector<JobId> parents(JobId child) override;
   bool has_parents(JobId child) override;
   void erase_parents(JobId child) override;
 
@@ -95,10 +96,12 @@ class SqliteTransaction final : public Transaction {
   void put_outcome(const OutcomeRow& row) override;
   void erase_outcome(ScheduleId schedule, std::string_view subject, Instant slot) override;
   std::vector<OutcomeRow> outcomes_above(const OutcomeKey& after, std::size_t limit) override;
+  std::vector<JobId> jobs_without_outcome(ScheduleId schedule) override;
   void erase_outcome_counts(ScheduleId schedule, Instant midnight) override;
   void add_outcome_count(ScheduleId schedule, Instant slot, JobState outcome, std::int64_t change) override;
 
   std::optional<Document> document(const DocumentKey& key) override;
+  std::vector<Document> documents_above(const DocumentKey& after, std::size_t limit) override;
   void put_document(const Document& document) override;
   void erase_document(const DocumentKey& key) override;
   void append_audit(const AuditRow& row) override;

@@ -64,6 +64,9 @@ SELECT schedule, subject, slot, until, count, job, outcome, parked, reason, at
 SELECT schedule, subject, slot, until, count, job, outcome, parked, reason, at
   FROM outcomes WHERE (schedule, subject, slot) > (?1, ?2, ?3) ORDER BY schedule, subject, slot LIMIT ?4
 
+-- name: jobs_without_outcome
+SELECT job FROM outcomes WHERE schedule = ?1 AND job IS NOT NULL AND outcome IS NULL ORDER BY job DESC
+
 -- name: put_outcome
 INSERT INTO outcomes (schedule, subject, slot, until, count, job, outcome, parked, reason, at)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
@@ -83,6 +86,10 @@ DELETE FROM outcome_counts WHERE schedule = ?1 AND day < ?2
 
 -- name: document
 SELECT revision, body, updated_at FROM documents WHERE tenant = ?1 AND kind = ?2 AND name = ?3
+
+-- name: documents_above
+SELECT tenant, kind, name, revision, body, updated_at
+  FROM documents WHERE (tenant, kind, name) > (?1, ?2, ?3) ORDER BY tenant, kind, name LIMIT ?4
 
 -- name: put_document
 INSERT OR REPLACE INTO documents (tenant, kind, name, revision, body, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)

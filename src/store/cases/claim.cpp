@@ -1,0 +1,93 @@
+#include "store/cases/claim.h"
+
+#include <algorithm>
+
+#include "store/cases/lease.h"
+
+namespace carillon {
+
+namespace {
+
+// Whether jobs of a schedule are to be left alone. One that is gone was deleted. (invariant 32)
+bool holds_its_jobs(const std::optional<ScheduleRow>& schedule, Instant now) {
+  if (!schedule || schedule->deleted_at || !schedule->enabled) return true;
+  return schedule->paused_until && *schedule->paused_until > now;
+}
+
+LeaseRow lease_for(const Context& context, const ClaimRequest& request, const JobRow& row, const JobOptions& options) {
+  LeaseRow lease{.job = row.id,
+                 .token = row.token + 1,
+                 .attempt = row.attempts + 1,
+                 .worker = request.worker,
+                 .in_process = request.in_process,
+                 .claimed_at = context.now,
+                 .length = request.lease.value_or(options.lease)};
+  lease.timeout_at = context.boot + options.timeout;
+  lease.until = std::min(context.boot + lease.length, lease.timeout_at);
+  return lease;
+}
+
+void claim_job(Context& context, const ClaimRequest& request, JobId id, Claimed& claimed) {
+  Transaction& tx = context.tx;
+  auto found = tx.job_with_payload(id);
+  if (!found || found->row.state != JobState::queued || found->row.run_at > context.now) return;
+  const JobRow& row = found->row;
+  if (row.deadline && *row.deadline <= context.now) {  // invariant 22
+    if (auto ended = finish_overdue_job(context, id)) claimed.overdue.push_back(*std::move(ended));
+    return;
+  }
+  const auto schedule = row.schedule ? tx.schedule(row.schedule) : std::nullopt;
+  if (row.schedule && holds_its_jobs(schedule, context.now)) {
+    if (!tx.lease(id)) claimed.held.push_back({.job = ready_of(row), .schedule = row.schedule});
+    return;
+  }
+  const JobOptions options = options_of(context, row);
+  const LeaseRow lease = lease_for(context, request, row, options);
+  if (!tx.insert_lease(lease)) return;  // a worker has it (invariant 9)
+  tx.add_count(row.lane, JobState::queued, -1);
+  tx.add_count(row.lane, JobState::processing, 1);
+  const Lane& names = tx.lane_names(row.lane);
+  claimed.jobs.push_back({.id = id,
+                          .tenant = names.tenant,
+                          .queue = names.queue,
+                          .type = tx.type_name(row.type),
+                          .payload = std::move(found->payload),
+                          .priority = row.priority,
+                          .attempt = lease.attempt,
+                          .token = lease.token,
+                          .run_at = row.run_at,
+                          .deadline = row.deadline,
+                          .lease_until = wall_of(context, lease.until),
+                          .lease = lease.length,
+                          .timeout = options.timeout,
+                          .schedule = schedule ? schedule->name : std::string(),
+                          .subject = row.subject,
+                          .slot = row.slot,
+                          .options = row.options});
+}
+
+}  // namespace
+
+Claimed claim_jobs(Context& context, const ClaimRequest& request) {
+  Claimed claimed;
+  claimed.jobs.reserve(request.jobs.size());
+  for (const JobId id : request.jobs) {
+    if (context.tx.failed()) break;
+    claim_job(context, request, id, claimed);
+  }
+  return claimed;
+}
+
+std::vector<JobTraits> traits_of(Context& context, std::span<const JobId> jobs) {
+  std::vector<JobTraits> traits;
+  traits.reserve(jobs.size());
+  for (const JobId id : jobs) {
+    const auto row = context.tx.job(id);
+    if (!row) continue;
+    JobOptions options = options_of(context, *row);
+    traits.push_back({.id = id, .limits = std::move(options.limits), .notifies = options.notifies});
+  }
+  return traits;
+}
+
+}  // namespace carillon

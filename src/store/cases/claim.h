@@ -1,0 +1,12 @@
+// A worker takes jobs.
+#pragma once
+
+#include "store/cases/context.h"
+
+namespace carillon {
+
+Claimed claim_jobs(Context& context, const ClaimRequest& request);
+// What has to be known of jobs before they are claimed. Those that are not live are left out.
+std::vector<JobTraits> traits_of(Context& context, std::span<const JobId> jobs);
+
+}  // namespace carillon
