@@ -153,7 +153,7 @@ class World {
   void apply(const SubjectPlan& plan, Ids& ids) {
     for (const NewJob& job : plan.jobs) {
       const bool waits = std::ranges::any_of(job.depends_on, [&](JobId id) { return !is_final(jobs_.at(id).state); });
-      RC_ASSERT(job.depends_on.empty() || (waits && job.options.run_anyway));
+      RC_ASSERT((job.depends_on.empty() || (waits && job.options.run_anyway)));
       const JobId id = job.id ? job.id : ids.next();
       const bool is_new = jobs_
                               .try_emplace(id, Job{.slot = minute_of(job.occurrence->slot),
@@ -259,13 +259,8 @@ class Model {
   void end(std::string_view fate) {
     fates_[runner_] = fate;
     runner_ = 0;
-    if (fate == "dlq")
-      parked_ = true;
-    else
-      promote();
+    if (fate != "dlq") promote();
   }
-  // The operator discards what is parked: one at a time, as there may be several.
-  bool parked() const { return parked_; }
   const std::map<int, std::string>& fates() const { return fates_; }
 
  private:
@@ -284,7 +279,6 @@ class Model {
   int runner_ = 0;
   int waiter_ = 0;
   int plan_begin_ = 0;
-  bool parked_ = false;
 };
 
 RC_GTEST_PROP(PlanOverlap, DoesWhatTheModelDoes, ()) {  // invariants 1, 3

@@ -52,20 +52,20 @@ class Ledger {
     std::map<JobId, Instant> named;
     for (const NewJob& job : plan.jobs) {
       const Instant slot = job.occurrence->slot;
-      RC_ASSERT(!position_ || slot > *position_);
-      RC_ASSERT(!newest_job_ || slot > *newest_job_);
+      RC_ASSERT((position_ < slot));
+      RC_ASSERT((newest_job_ < slot));
       newest_job_ = slot;
       ++times_.at(slot);
       newest = std::max(newest.value_or(slot), slot);
-      RC_ASSERT(*job.run_at >= slot && *job.run_at - slot <= jitter_);
+      RC_ASSERT((*job.run_at >= slot && *job.run_at - slot <= jitter_));
       // Whom it waits for stands before it, or was open.
-      for (const JobId id : job.depends_on) RC_ASSERT(named.contains(id) || id.value < 10);
+      for (const JobId id : job.depends_on) RC_ASSERT((named.contains(id) || id.value < 10));
       if (job.id) RC_ASSERT(named.try_emplace(job.id, slot).second);
     }
     for (const ClosedOccurrences& closed : plan.closed) {
       const Instant last = closed.until.value_or(closed.first);
-      RC_ASSERT(times_.contains(closed.first) && times_.contains(last));
-      RC_ASSERT(!position_ || closed.first > *position_);
+      RC_ASSERT((times_.contains(closed.first) && times_.contains(last)));
+      RC_ASSERT((position_ < closed.first));
       std::int64_t count = 0;
       for (auto at = times_.find(closed.first); at != times_.end() && at->first <= last; ++at) {
         ++at->second;
@@ -75,8 +75,8 @@ class Ledger {
       RC_ASSERT((closed.outcome == JobState::missed) == (closed.reason == "misfire"));
       newest = std::max(newest.value_or(last), last);
     }
-    RC_ASSERT(plan.position == newest);
-    RC_ASSERT(!plan.next_at || !newest || *plan.next_at > *newest);
+    RC_ASSERT((plan.position == newest));
+    if (plan.next_at) RC_ASSERT((newest < plan.next_at));
     position_ = newest;
   }
 
@@ -124,7 +124,7 @@ RC_GTEST_PROP(Plan, EveryOccurrenceIsHandledExactlyOnce, ()) {  // invariants 1,
     } while (next_at && *next_at <= now);
     ledger.expect_handled_once_up_to(newest);
   }
-  RC_ASSERT(next_at == first_time(any.timetable, newest, position));
+  RC_ASSERT((next_at == first_time(any.timetable, newest, position)));
 }
 
 }  // namespace
