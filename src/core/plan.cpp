@@ -82,7 +82,10 @@ class Series {
   void finish() {
     for (Made& made : made_) {
       if (made.displaced) continue;
-      plan_.jobs.push_back(std::move(made.job));
+      NewJob& job = plan_.jobs.emplace_back(job_of_slot(facts_, made.slot));
+      job.id = made.id;
+      job.depends_on = std::move(made.depends_on);
+      job.options.run_anyway = !job.depends_on.empty();
     }
   }
 
@@ -93,8 +96,11 @@ class Series {
     std::optional<std::size_t> made;  // the index in made_
     bool cancelled = false;           // told to stop already
   };
+  // A job of this plan; written out only at the end, if it is still there.
   struct Made {
-    NewJob job;
+    DueSlot slot;
+    JobId id;
+    std::vector<JobId> depends_on;
     std::size_t number = 0;  // of its slot
     bool displaced = false;
   };
@@ -110,22 +116,21 @@ class Series {
     if (facts_.schedule.overlap != OverlapPolicy::allow) {
       runners_.push_back({.id = {}, .state = JobState::queued, .made = made_.size()});
     }
-    made_.push_back({.job = job_of_slot(facts_, slot), .number = slots_});
+    made_.push_back({.slot = slot, .id = {}, .depends_on = {}, .number = slots_});
   }
 
   void wait(const DueSlot& slot) {
-    NewJob job = job_of_slot(facts_, slot);
+    Made made{.slot = slot, .id = {}, .depends_on = {}, .number = slots_};
     const std::size_t first = runners_.size() - std::min(runners_.size(), kDependenciesMax);
-    for (std::size_t i = first; i < runners_.size(); ++i) job.depends_on.push_back(id_of(runners_[i]));
-    job.options.run_anyway = true;
+    for (std::size_t i = first; i < runners_.size(); ++i) made.depends_on.push_back(id_of(runners_[i]));
     waiting_.push_back({.id = {}, .state = JobState::waiting, .made = made_.size()});
-    made_.push_back({.job = std::move(job), .number = slots_});
+    made_.push_back(std::move(made));
   }
 
   JobId id_of(Member& member) {
     if (!member.id) {
       member.id = facts_.new_job_id();
-      made_[*member.made].job.id = member.id;
+      made_[*member.made].id = member.id;
     }
     return member.id;
   }
@@ -157,7 +162,7 @@ class Series {
 
   void drop(Made& made) {
     made.displaced = true;
-    close(made.job.occurrence->slot, made.number);
+    close(made.slot.occurrence.at, made.number);
   }
 
   // Neighbours become one range: a fast series behind a slow job must not leave a thousand rows.
