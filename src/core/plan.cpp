@@ -53,20 +53,19 @@ class Series {
   ~Series() = default;
 
   void add(const DueSlot& slot) {
-    ++slots_;
     const OverlapPolicy policy = facts_.schedule.overlap;
     const OverlapDecision decision = on_overlap(policy, previous(policy), !waiting_.empty());
     // One that waits behind nothing that is open waits for a job in the DLQ, for days perhaps. The series goes on
     // without it.
     const bool stuck = policy != OverlapPolicy::allow && runners_.empty() && !waiting_.empty();
     switch (decision.occurrence) {
-      case OverlapDecision::New::skipped: close(slot.occurrence.at, slots_); return;
+      case OverlapDecision::New::skipped: close(slot.occurrence.at); return;
       case OverlapDecision::New::run:
-        if (stuck) displace(waiting_);
+        if (stuck) displace_waiting();
         run(slot);
         return;
       case OverlapDecision::New::wait:
-        if (decision.skip_waiting) displace(waiting_);
+        if (decision.skip_waiting) displace_waiting();
         if (decision.cancel_previous) replace_runners();
         if (runners_.empty()) {
           run(slot);
@@ -101,7 +100,6 @@ class Series {
     DueSlot slot;
     JobId id;
     std::vector<JobId> depends_on;
-    std::size_t number = 0;  // of its slot
     bool displaced = false;
   };
 
@@ -116,11 +114,11 @@ class Series {
     if (facts_.schedule.overlap != OverlapPolicy::allow) {
       runners_.push_back({.id = {}, .state = JobState::queued, .made = made_.size()});
     }
-    made_.push_back({.slot = slot, .id = {}, .depends_on = {}, .number = slots_});
+    made_.push_back({.slot = slot, .id = {}, .depends_on = {}});
   }
 
   void wait(const DueSlot& slot) {
-    Made made{.slot = slot, .id = {}, .depends_on = {}, .number = slots_};
+    Made made{.slot = slot, .id = {}, .depends_on = {}};
     const std::size_t first = runners_.size() - std::min(runners_.size(), kDependenciesMax);
     for (std::size_t i = first; i < runners_.size(); ++i) made.depends_on.push_back(id_of(runners_[i]));
     waiting_.push_back({.id = {}, .state = JobState::waiting, .made = made_.size()});
@@ -135,16 +133,16 @@ class Series {
     return member.id;
   }
 
-  // All of `members` are superseded before they began.
-  void displace(std::vector<Member>& members) {
-    for (const Member& member : members) {
+  // Superseded before it began.
+  void displace_waiting() {
+    for (const Member& member : waiting_) {
       if (member.made) {
         drop(made_[*member.made]);
       } else {
         plan_.changes.push_back({.job = member.id, .what = PlannedChange::What::skip});
       }
     }
-    members.clear();
+    waiting_.clear();
   }
 
   // Each is told to stop; those that a worker has are left, to be waited for.
@@ -162,22 +160,22 @@ class Series {
 
   void drop(Made& made) {
     made.displaced = true;
-    close(made.slot.occurrence.at, made.number);
+    close(made.slot.occurrence.at);
   }
 
-  // Neighbours become one range: a fast series behind a slow job must not leave a thousand rows.
-  void close(Instant slot, std::size_t number) {
-    if (last_closed_ != 0 && number == last_closed_ + 1) {
+  // Within one plan nothing ends, so that the skipped ones are neighbours. They become one range: a fast series behind
+  // a slow job must not leave a thousand rows.
+  void close(Instant slot) {
+    if (!plan_.closed.empty() && plan_.closed.back().outcome == JobState::skipped) {
       plan_.closed.back().until = slot;
       ++plan_.closed.back().count;
-    } else {
-      plan_.closed.push_back({.first = slot,
-                              .until = std::nullopt,
-                              .count = 1,
-                              .outcome = JobState::skipped,
-                              .reason = std::string(kReasonOverlap)});
+      return;
     }
-    last_closed_ = number;
+    plan_.closed.push_back({.first = slot,
+                            .until = std::nullopt,
+                            .count = 1,
+                            .outcome = JobState::skipped,
+                            .reason = std::string(kReasonOverlap)});
   }
 
   const PlanFacts& facts_;
@@ -185,8 +183,6 @@ class Series {
   std::vector<Member> runners_;
   std::vector<Member> waiting_;  // more than one only if others put them there
   std::vector<Made> made_;
-  std::size_t slots_ = 0;        // so far; the number of each counts from 1
-  std::size_t last_closed_ = 0;  // the number of the slot that was closed last; 0: none yet
 };
 
 }  // namespace

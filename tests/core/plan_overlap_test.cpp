@@ -167,6 +167,7 @@ class World {
         skipped_.push_back(minute_of(at));
     }
     for (const PlannedChange& change : plan.changes) {
+      RC_ASSERT(std::ranges::count(plan.changes, change.job, &PlannedChange::job) == 1);
       Job& job = jobs_.at(change.job);
       RC_ASSERT(is_open(job.state));
       if (change.what == What::skip) {
