@@ -1,0 +1,50 @@
+// Whole schedules: each is read or refused with a reason, and what was read is written back as the same.
+#include "base/check.h"
+#include "core/plan.h"
+#include "core/schedule.h"
+#include "expect.h"
+
+using namespace carillon;
+
+namespace {
+
+constexpr Instant kCreated = std::chrono::sys_days(std::chrono::year(2026) / 1 / 1);
+
+// One plan, a month after its creation: every job of it could be stored.
+void expect_sound_plan(const Schedule& schedule, std::string_view text) {
+  const auto timetable = timetable_of(schedule, Zone::utc(), kCreated);
+  if (!timetable) return fuzz::expect_readable(timetable.error(), text);
+  const auto first = first_time(*timetable, kCreated, std::nullopt);
+  if (!first) return;
+  std::int64_t id = 0;
+  const SubjectPlan plan = plan_subject({.tenant = "default",
+                                         .schedule = schedule,
+                                         .timetable = *timetable,
+                                         .subject = "",
+                                         .next_at = *first,
+                                         .position = {},
+                                         .now = kCreated + std::chrono::days(31),
+                                         .open = {},
+                                         .new_job_id = [&id] { return JobId{++id}; }});
+  for (const NewJob& job : plan.jobs) CHECK(check_new_job(job).has_value());
+  CHECK(!plan.next_at || plan.position < plan.next_at);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text = fuzz::as_text(data, size);
+  const auto schedule = parse_schedule(text);
+  if (!schedule) {
+    fuzz::expect_readable(schedule.error(), text);
+    return 0;
+  }
+  const std::string written = write_schedule(*schedule);
+  const auto again = parse_schedule(written);
+  CHECK(again.has_value());
+  CHECK(write_schedule(*again) == written);
+  CHECK(again->trigger_json == schedule->trigger_json && again->job.payload == schedule->job.payload);
+  CHECK(again->starts_at == schedule->starts_at && again->ends_at == schedule->ends_at);
+  expect_sound_plan(*schedule, written);
+  return 0;
+}

@@ -1,0 +1,40 @@
+// The fields of a job as a user writes them, wherever a job is written: in a schedule's template, or on its own.
+//
+// Each reader takes the object's JsonFields, so that the caller goes on with the fields that only it has and then
+// refuses what nobody asked for. Null and absent are the same: the default.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/json_writer.h"
+#include "core/job.h"
+
+namespace carillon {
+
+// The bytes of `value` as they stand in `text`, which it was parsed from.
+std::string_view json_slice(std::string_view text, const Json& value);
+
+// "5m". Nothing if it is not given.
+Result<std::optional<Duration>> read_duration_field(std::string_view text, JsonFields& fields, std::string_view name);
+Result<bool> read_flag_field(JsonFields& fields, std::string_view name, bool otherwise);
+// A list of strings; empty if it is not given.
+Result<std::vector<std::string>> read_texts_field(JsonFields& fields, std::string_view name);
+
+// 1 to 5, or critical, high, medium, low, bulk.
+Result<std::optional<int>> read_priority_field(std::string_view text, JsonFields& fields);
+// Any JSON, byte for byte; "null" if it is not given.
+std::string read_payload_field(std::string_view text, JsonFields& fields);
+
+// retry, max_attempts, timeout, lease, limits, notifies, on_ambiguous, tags, meta. Only their shape is judged here:
+// check_new_job knows the bounds.
+Result<JobOptions> read_option_fields(std::string_view text, JsonFields& fields);
+
+// Those of them that are not the default, as read_option_fields reads them.
+void write_option_fields(JsonObject& object, const JobOptions& options);
+
+}  // namespace carillon

@@ -1,0 +1,234 @@
+#include "core/plan.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "core/jitter.h"
+#include "core/misfire.h"
+#include "core/overlap.h"
+
+namespace carillon {
+
+namespace {
+
+// Backfilled work stands behind what is due now.
+constexpr int kPriorityBackfilled = 4;
+
+NewJob job_of_slot(const PlanFacts& facts, const DueSlot& slot) {
+  const Schedule& schedule = facts.schedule;
+  const Instant at = slot.occurrence.at;
+  NewJob job = job_of(schedule.job, facts.tenant);
+  if (slot.backfilled && !schedule.job.priority) job.priority = kPriorityBackfilled;
+  job.options.origin = Origin::scheduled;
+  job.occurrence = OccurrenceKey{
+      .schedule = schedule.name, .subject = std::string(facts.subject), .slot = at, .until = std::nullopt};
+  const JitterKey key{.tenant = facts.tenant, .schedule = schedule.name, .subject = facts.subject, .slot = at};
+  job.run_at = add_clamped(at, jitter_of(key, schedule.jitter));
+  return job;
+}
+
+ClosedOccurrences missed(const MissedRange& range) {
+  const bool one = range.first == range.last;
+  return {.first = range.first,
+          .until = one ? std::nullopt : std::optional(range.last),
+          .count = static_cast<std::int64_t>(range.count.value_or(one ? 1 : 2)),
+          .outcome = JobState::missed,
+          .reason = std::string(kReasonMisfire)};
+}
+
+// The subject's jobs while one due occurrence after the other comes in.
+//
+// At any moment there are `runners_`, that run or may run, and at most one that waits for all of them. Both are either
+// stored, or made by this plan; one of this plan that is displaced never becomes a job.
+class Series {
+ public:
+  Series(const PlanFacts& facts, SubjectPlan& plan) : facts_(facts), plan_(plan) {
+    for (const OpenJob& job : facts.open) {
+      if (!is_open(job.state)) continue;
+      (job.state == JobState::waiting ? waiting_ : runners_).push_back({.id = job.id, .state = job.state, .made = {}});
+    }
+  }
+  Series(const Series&) = delete;
+  Series& operator=(const Series&) = delete;
+  ~Series() = default;
+
+  void add(const DueSlot& slot) {
+    const OverlapPolicy policy = facts_.schedule.overlap;
+    const OverlapDecision decision = on_overlap(policy, previous(policy), !waiting_.empty());
+    // One that waits behind nothing that is open waits for a job in the DLQ, for days perhaps. The series goes on
+    // without it.
+    const bool stuck = policy != OverlapPolicy::allow && runners_.empty() && !waiting_.empty();
+    switch (decision.occurrence) {
+      case OverlapDecision::New::skipped: close(slot.occurrence.at); return;
+      case OverlapDecision::New::run:
+        if (stuck) displace_waiting();
+        run(slot);
+        return;
+      case OverlapDecision::New::wait:
+        if (decision.skip_waiting) displace_waiting();
+        if (decision.cancel_previous) replace_runners();
+        if (runners_.empty()) {
+          run(slot);
+        } else {
+          wait(slot);
+        }
+        return;
+    }
+    UNREACHABLE();
+  }
+
+  // The jobs that are left.
+  void finish() {
+    for (Made& made : made_) {
+      if (made.displaced) continue;
+      NewJob& job = plan_.jobs.emplace_back(job_of_slot(facts_, made.slot));
+      job.id = made.id;
+      job.depends_on = std::move(made.depends_on);
+      job.options.run_anyway = !job.depends_on.empty();
+    }
+  }
+
+ private:
+  struct Member {
+    JobId id;  // none: of this plan, and nobody has asked for it yet
+    JobState state = JobState::queued;
+    std::optional<std::size_t> made;  // the index in made_
+    bool cancelled = false;           // told to stop already
+  };
+  // A job of this plan; written out only at the end, if it is still there.
+  struct Made {
+    DueSlot slot;
+    JobId id;
+    std::vector<JobId> depends_on;
+    bool displaced = false;
+  };
+
+  std::optional<JobState> previous(OverlapPolicy policy) const {
+    if (!runners_.empty()) return runners_.back().state;
+    if (policy == OverlapPolicy::skip && !waiting_.empty()) return JobState::waiting;
+    return std::nullopt;
+  }
+
+  void run(const DueSlot& slot) {
+    // Among those that may all run at once nobody asks who came before.
+    if (facts_.schedule.overlap != OverlapPolicy::allow) {
+      runners_.push_back({.id = {}, .state = JobState::queued, .made = made_.size()});
+    }
+    made_.push_back({.slot = slot, .id = {}, .depends_on = {}});
+  }
+
+  void wait(const DueSlot& slot) {
+    Made made{.slot = slot, .id = {}, .depends_on = {}};
+    const std::size_t first = runners_.size() - std::min(runners_.size(), kDependenciesMax);
+    for (std::size_t i = first; i < runners_.size(); ++i) made.depends_on.push_back(id_of(runners_[i]));
+    waiting_.push_back({.id = {}, .state = JobState::waiting, .made = made_.size()});
+    made_.push_back(std::move(made));
+  }
+
+  JobId id_of(Member& member) {
+    if (!member.id) {
+      member.id = facts_.new_job_id();
+      made_[*member.made].id = member.id;
+    }
+    return member.id;
+  }
+
+  // Superseded before it began.
+  void displace_waiting() {
+    for (const Member& member : waiting_) {
+      if (member.made) {
+        drop(made_[*member.made]);
+      } else {
+        plan_.changes.push_back({.job = member.id, .what = PlannedChange::What::skip});
+      }
+    }
+    waiting_.clear();
+  }
+
+  // Each is told to stop; those that a worker has are left, to be waited for.
+  void replace_runners() {
+    for (Member& runner : runners_) {
+      if (runner.made) {
+        drop(made_[*runner.made]);
+      } else if (!runner.cancelled) {
+        plan_.changes.push_back({.job = runner.id, .what = PlannedChange::What::cancel});
+        runner.cancelled = true;
+      }
+    }
+    std::erase_if(runners_, [](const Member& runner) { return runner.state != JobState::processing; });
+  }
+
+  void drop(Made& made) {
+    made.displaced = true;
+    close(made.slot.occurrence.at);
+  }
+
+  // Within one plan nothing ends, so that the skipped ones are neighbours. They become one range: a fast series behind
+  // a slow job must not leave a thousand rows.
+  void close(Instant slot) {
+    if (!plan_.closed.empty() && plan_.closed.back().outcome == JobState::skipped) {
+      plan_.closed.back().until = slot;
+      ++plan_.closed.back().count;
+      return;
+    }
+    plan_.closed.push_back({.first = slot,
+                            .until = std::nullopt,
+                            .count = 1,
+                            .outcome = JobState::skipped,
+                            .reason = std::string(kReasonOverlap)});
+  }
+
+  const PlanFacts& facts_;
+  SubjectPlan& plan_;
+  std::vector<Member> runners_;
+  std::vector<Member> waiting_;  // more than one only if others put them there
+  std::vector<Made> made_;
+};
+
+}  // namespace
+
+SubjectPlan plan_subject(const PlanFacts& facts) {
+  const Instant before = facts.next_at - Duration(1);
+  const Instant after = facts.position ? std::max(before, *facts.position) : before;
+  const DuePlan due = plan_due(facts.timetable, after, facts.now, facts.schedule.misfire);
+
+  SubjectPlan plan;
+  plan.position = facts.position;
+  if (due.missed) {
+    plan.closed.push_back(missed(*due.missed));
+    plan.position = due.missed->last;
+  }
+  Series series(facts, plan);
+  for (const DueSlot& slot : due.run) series.add(slot);
+  series.finish();
+  if (!due.run.empty()) plan.position = due.run.back().occurrence.at;
+  if (const auto next = facts.timetable.next(due.planned_until)) plan.next_at = next->at;
+  return plan;
+}
+
+NewJob plan_after(std::string_view tenant, const Schedule& dependent, std::string_view subject, Instant parent_slot,
+                  JobId parent) {
+  NewJob job = job_of(dependent.job, tenant);
+  job.options.origin = Origin::dependent;
+  job.options.parent = parent;
+  job.occurrence = OccurrenceKey{
+      .schedule = dependent.name, .subject = std::string(subject), .slot = parent_slot, .until = std::nullopt};
+  return job;
+}
+
+NewJob manual_job(std::string_view tenant, const Schedule& schedule, std::string_view subject,
+                  std::optional<std::string> payload, std::optional<int> priority) {
+  NewJob job = job_of(schedule.job, tenant);
+  if (payload) job.payload = *std::move(payload);
+  job.priority = priority.value_or(kPriorityManual);
+  job.options.origin = Origin::manual;
+  job.subject = subject;
+  return job;
+}
+
+std::optional<Instant> first_time(const Timetable& timetable, Instant now, std::optional<Instant> position) {
+  const auto next = timetable.next(position ? std::max(now, *position) : now);
+  return next ? std::optional(next->at) : std::nullopt;
+}
+
+}  // namespace carillon

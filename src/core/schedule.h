@@ -1,0 +1,57 @@
+// A schedule: a trigger, the job that it makes, and the policies between them, as a user puts it.
+//
+// It has no state: where each of its subjects stands is kept elsewhere, so that a schedule can be replaced at any time.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "core/dst.h"
+#include "core/instant.h"
+#include "core/job_template.h"
+#include "core/misfire.h"
+#include "core/overlap.h"
+#include "core/timetable.h"
+#include "core/trigger.h"
+
+namespace carillon {
+
+struct Schedule {
+  std::string name;
+  std::string description;
+  bool enabled = true;
+  Trigger trigger;
+  std::string trigger_json;             // the trigger as it was written
+  std::optional<std::string> timezone;  // nothing: the tenant's
+  JobTemplate job;
+  MisfirePolicy misfire;
+  OverlapPolicy overlap = OverlapPolicy::allow;
+  Duration jitter{};
+  DstPolicy dst;
+  std::optional<Instant> starts_at;
+  std::optional<Instant> ends_at;
+  std::set<LocalDays> exclude_dates;
+};
+
+inline constexpr std::size_t kDescriptionBytesMax = 4096;
+inline constexpr std::size_t kExcludeDatesMax = 1000;
+
+// {"name": "digest", "trigger": {"kind": "daily", "at": "08:00"}, "job": {"type": "digest.send"}}: the whole of a
+// schedule, every field known. `name` is the one that it is put under: then the text may leave it out, or must say the
+// same. Whether the trigger ever fires is asked of timetable_of.
+Result<Schedule> parse_schedule(std::string_view json, std::string_view name = {});
+
+// What parse_schedule reads back as the same. Needs trigger_json.
+std::string write_schedule(const Schedule& schedule);
+
+// Its times, in its own zone or else in `default_zone`. An error if it never fires, or follows another schedule.
+Result<Timetable> timetable_of(const Schedule& schedule, const Zone& default_zone, Instant created_at);
+
+// Whether it has times of its own; else after_of says whom it follows.
+bool has_times(const Schedule& schedule);
+const AfterTrigger* after_of(const Schedule& schedule);
+
+}  // namespace carillon
