@@ -21,12 +21,13 @@ std::vector<ReadyLine*> ReadyLimits::set_rule(std::uint32_t limit, const std::op
   Limit& changed = limits_[limit];
   const bool is_new = rule && !changed.ruled;
   const bool is_gone = !rule && changed.ruled;
-  if (is_new) {
+  if (is_new || is_gone) {
+    // Only what runs is the same: a hold goes with its rule.
     const std::uint32_t running = changed.state.running();
-    changed.state = LimitState(*rule, now);
+    changed.state = LimitState(rule.value_or(LimitRule{}), now);
     changed.state.adopt(running);
-  } else {
-    changed.state.change(rule.value_or(LimitRule{}), now);
+  } else if (rule) {
+    changed.state.change(*rule, now);
   }
   changed.ruled = rule.has_value();
 

@@ -149,6 +149,15 @@ TEST_F(ReadyLimitsTest, ATenantsWordDoesNotTeachAGlobalLimit) {
   EXPECT_EQ(ready.holds(place, kNow), "limit:x");
 }
 
+TEST_F(ReadyLimitsTest, AHoldGoesWithItsRule) {
+  ready.set_limit("", "x", LimitRule{.concurrency = 9}, kNow);
+  const PlaceId place = fill({}, 1, 1);
+  ready.rate_limited(place, "x", kNow + 1min, kNow, true);
+  EXPECT_THAT(started(ready, 9), ElementsAre());
+  ready.set_limit("", "x", std::nullopt, kNow);
+  EXPECT_THAT(started(ready, 9), ElementsAre(1));
+}
+
 TEST_F(ReadyLimitsTest, ThePriorityOfALaneHoldsAmongThoseWhoWait) {
   ready.set_limit("a", "x", LimitRule{.concurrency = 1}, kNow);
   const PlaceId low = fill({.type = 1}, 1, 20, 5);

@@ -170,8 +170,8 @@ TEST(ReadySetTest, CapsOfTenantAndQueueHold) {  // invariant 6
   EXPECT_EQ(started(ready, 9).size(), 1);
   ready.set_tenant_cap("a", std::nullopt);
   ready.set_queue_cap("a", "q", 2);
-  EXPECT_EQ(started(ready, 99).size(), 8);
-  EXPECT_EQ(ready.running(), 11);
+  EXPECT_EQ(started(ready, 99).size(), 7);
+  EXPECT_EQ(ready.running(), 10);
 }
 
 TEST(ReadySetTest, AdoptedAttemptsCountAndMayExceedACap) {  // invariant 6
