@@ -1,0 +1,103 @@
+// The limits of the ready set: what is left of each, and the lines that wait for it.
+//
+// A name in a place means the tenant's own limit if it has a rule, else the global one if it has a rule, else nothing.
+// Each (tenant, name) that was ever named is counted whether it has a rule or not, so that a rule which comes, changes
+// or goes finds the right number of running attempts. (invariant 6)
+//
+// A line that is held waits at one limit that holds it. Nobody looks at it until that limit lets something start: a
+// slot returns, a rule changes, or its time comes. Then lines are woken one by one, tenants and lanes in fair turns,
+// and not all at once: who finds the limit used up again goes back to waiting.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/limit.h"
+#include "engine/ready_line.h"
+#include "engine/ready_turns.h"
+
+namespace carillon {
+
+inline constexpr std::uint32_t kEveryTenant = UINT32_MAX;
+
+class ReadyLimits {
+ public:
+  // Every step is counted there.
+  explicit ReadyLimits(std::uint64_t* steps) : steps_(steps) {}
+  ReadyLimits(const ReadyLimits&) = delete;
+  ReadyLimits& operator=(const ReadyLimits&) = delete;
+  ~ReadyLimits() = default;
+
+  // The number of a tenant's limit, or of a global one: tenant kEveryTenant.
+  std::uint32_t intern(std::uint32_t tenant, std::string_view name);
+  const std::string& name(std::uint32_t limit) const { return limits_[limit].name; }
+
+  // Gives back the lines that wait for something else now, or for nothing.
+  std::vector<ReadyLine*> set_rule(std::uint32_t limit, const std::optional<LimitRule>& rule, Instant now);
+
+  // The first of the line's limits that lets nothing start now.
+  std::optional<std::uint32_t> blocking(const ReadyLine& line, Instant now);
+
+  // One of the line starts; nothing blocks it. All its limits are taken.
+  void take(const ReadyLine& line, Instant now);
+  void give_back(const ReadyLine& line, Instant now);
+  void end(const ReadyLine& line, Instant now);
+  void adopt(const ReadyLine& line);
+
+  struct Word {
+    Instant until;
+    bool may_teach_global = false;
+  };
+  // The provider behind `limit`, a tenant's, has said that it was too much.
+  void rate_limited(std::uint32_t limit, const Word& word, Instant now);
+
+  // The line waits for `limit`, which blocks it. Its tenant has this weight.
+  void park(ReadyLine& line, std::uint32_t limit, std::uint32_t weight, Instant now);
+  // It waits no longer.
+  void unpark(ReadyLine& line);
+  // A line that waits was added to.
+  void update(ReadyLine& line);
+
+  // Looks at the limits whose time has come.
+  void advance(Instant now);
+  // How many limits may have something to wake.
+  std::size_t open_count() const { return open_.size(); }
+  // Takes one line from the next limit that is open and waited for; it may find another of its limits in its way.
+  ReadyLine* wake(Instant now);
+  // When time alone opens a limit that is waited for.
+  std::optional<Instant> next_opening() const;
+
+ private:
+  struct Limit {
+    Limit(std::string limit_name, std::uint32_t global_limit, std::uint64_t* steps)
+        : name(std::move(limit_name)), global(global_limit), waiting(steps) {}
+    std::string name;
+    std::uint32_t global;  // the one of the same name; its own number if it is that
+    LimitState state{LimitRule{}, kInstantMin};
+    bool ruled = false;
+    ReadyTurns waiting;
+    bool listed = false;              // in open_
+    std::optional<Instant> timed_at;  // in timed_
+  };
+
+  std::uint32_t effective(std::uint32_t limit) const { return limits_[limit].ruled ? limit : limits_[limit].global; }
+  void settle(std::uint32_t limit, Instant now);
+  void set_time(std::uint32_t limit, std::optional<Instant> at);
+  std::vector<ReadyLine*> release_all(std::uint32_t limit);
+
+  std::uint64_t* steps_;
+  std::deque<Limit> limits_;
+  std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> numbers_;
+  std::deque<std::uint32_t> open_;                     // waited for, and open when last looked at
+  std::set<std::pair<Instant, std::uint32_t>> timed_;  // waited for, and held by time only
+  Instant seen_ = kInstantMin;
+};
+
+}  // namespace carillon

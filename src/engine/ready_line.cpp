@@ -1,0 +1,59 @@
+#include "engine/ready_line.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "base/check.h"
+
+namespace carillon {
+
+namespace {
+
+constexpr std::size_t kShrinkAbove = 1024;
+
+// A line that was long once must not keep its memory for ever.
+template <typename T>
+void shrink(std::vector<T>& items) {
+  if (items.capacity() <= kShrinkAbove || items.size() > items.capacity() / 4) return;
+  std::vector<T> smaller;
+  smaller.reserve(items.size() * 2);
+  smaller.assign(items.begin(), items.end());
+  items.swap(smaller);
+}
+
+}  // namespace
+
+void ReadyLine::add(const ReadyEntry& entry) {
+  const int priority = std::clamp<int>(entry.priority, kPriorityMin, kPriorityMax);
+  std::vector<Age>& heap = heaps_[static_cast<std::size_t>(priority - kPriorityMin)];
+  heap.push_back({.run_at = entry.run_at, .id = entry.id});
+  std::ranges::push_heap(heap, std::greater());
+  ++size_;
+  look();
+}
+
+ReadyEntry ReadyLine::pop(ReadyChoice choice) {
+  CHECK(size_ > 0);
+  const std::size_t index = choice == ReadyChoice::first ? first_.priority : oldest_.priority;
+  std::vector<Age>& heap = heaps_[index];
+  std::ranges::pop_heap(heap, std::greater());
+  const Age taken = heap.back();
+  heap.pop_back();
+  shrink(heap);
+  --size_;
+  look();
+  return {.id = taken.id, .run_at = taken.run_at, .priority = static_cast<std::uint8_t>(index + kPriorityMin)};
+}
+
+void ReadyLine::look() {
+  bool found = false;
+  for (std::size_t i = 0; i < kPriorities; ++i) {
+    if (heaps_[i].empty()) continue;
+    const Rank head{.priority = i, .age = heaps_[i].front()};
+    if (!found) first_ = head;
+    if (!found || head.age < oldest_.age) oldest_ = head;
+    found = true;
+  }
+}
+
+}  // namespace carillon

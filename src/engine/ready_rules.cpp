@@ -1,0 +1,99 @@
+// The rules of the ready set: what they change at once, and how they explain themselves.
+#include "engine/ready_set.h"
+
+namespace carillon {
+
+const ReadySet::Tenant* ReadySet::find_tenant(std::string_view name) const {
+  const auto found = tenant_numbers_.find(name);
+  return found == tenant_numbers_.end() ? nullptr : &tenants_[found->second];
+}
+
+std::size_t ReadySet::size(std::string_view tenant) const {
+  const Tenant* const found = find_tenant(tenant);
+  return found == nullptr ? 0 : found->size;
+}
+
+std::uint32_t ReadySet::running(std::string_view tenant) const {
+  const Tenant* const found = find_tenant(tenant);
+  return found == nullptr ? 0 : found->running;
+}
+
+void ReadySet::refresh_tenant(std::uint32_t number) {
+  Tenant& tenant = tenants_[number];
+  const bool held = tenant.closed || (tenant.cap && tenant.running >= *tenant.cap);
+  if (held == tenant.held) return;
+  tenant.held = held;
+  open_.hold_tenant(number, held);
+}
+
+void ReadySet::refresh_lane(std::uint32_t number) {
+  Lane& lane = lanes_[number];
+  const bool held = lane.closed || (lane.cap && lane.running >= *lane.cap);
+  if (held == lane.held) return;
+  lane.held = held;
+  open_.hold_lane(lane.tenant, number, held);
+}
+
+void ReadySet::set_weight(std::string_view tenant, std::uint32_t weight) {
+  const std::uint32_t number = tenant_number(tenant);
+  tenants_[number].weight = weight;
+  open_.set_weight(number, weight);
+}
+
+void ReadySet::set_tenant_cap(std::string_view tenant, std::optional<std::uint32_t> cap) {
+  const std::uint32_t number = tenant_number(tenant);
+  tenants_[number].cap = cap;
+  refresh_tenant(number);
+}
+
+void ReadySet::set_queue_cap(std::string_view tenant, std::string_view queue, std::optional<std::uint32_t> cap) {
+  const std::uint32_t number = lane_number(tenant_number(tenant), queue);
+  lanes_[number].cap = cap;
+  refresh_lane(number);
+}
+
+void ReadySet::set_tenant_closed(std::string_view tenant, bool closed) {
+  const std::uint32_t number = tenant_number(tenant);
+  tenants_[number].closed = closed;
+  refresh_tenant(number);
+}
+
+void ReadySet::set_queue_closed(std::string_view tenant, std::string_view queue, bool closed) {
+  const std::uint32_t number = lane_number(tenant_number(tenant), queue);
+  lanes_[number].closed = closed;
+  refresh_lane(number);
+}
+
+void ReadySet::set_quiet(std::string_view tenant, bool quiet) {
+  Tenant& changed = tenants_[tenant_number(tenant)];
+  changed.quiet = quiet;
+  for (ReadyLine* const line : changed.notifying) settle(*line);
+}
+
+void ReadySet::set_type_closed(TypeId type, bool closed) {
+  Type& changed = types_[type];
+  changed.closed = closed;
+  for (ReadyLine* const line : changed.lines) settle(*line);
+}
+
+void ReadySet::set_limit(std::string_view tenant, std::string_view name, const std::optional<LimitRule>& rule,
+                         Instant now) {
+  const std::uint32_t owner = tenant.empty() ? kEveryTenant : tenant_number(tenant);
+  for (ReadyLine* const line : limits_.set_rule(limits_.intern(owner, name), rule, now)) settle(*line);
+}
+
+std::optional<std::string> ReadySet::holds(PlaceId place, Instant now) {
+  const ReadyLine& line = lines_[place.value];
+  const Tenant& tenant = tenants_[line.tenant];
+  const Lane& lane = lanes_[line.lane];
+  if (all_closed_) return "maintenance";
+  if (tenant.closed || lane.closed) return "paused";
+  if (types_.at(this->place(place).type).closed) return "no_worker";
+  if (shut(line)) return "quiet_hours";
+  if (tenant.cap && tenant.running >= *tenant.cap) return "cap:tenant";
+  if (lane.cap && lane.running >= *lane.cap) return "cap:queue";
+  const auto limit = limits_.blocking(line, now);
+  return limit ? std::optional("limit:" + limits_.name(*limit)) : std::nullopt;
+}
+
+}  // namespace carillon

@@ -1,0 +1,205 @@
+// The entries of the ready set: where they stand, how they are taken, what their end frees. ready_rules.cpp has the
+// rest.
+#include "engine/ready_set.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/check.h"
+
+namespace carillon {
+
+namespace {
+
+// So many limits get to wake a line at each pick. An attempt that ends opens at most four, and one pick takes its
+// place.
+constexpr std::size_t kWakesPerPick = 4;
+
+}  // namespace
+
+// ---- Places
+// ----------------------------------------------------------------------------------------------------------
+
+std::uint32_t ReadySet::tenant_number(std::string_view name) {
+  if (const auto found = tenant_numbers_.find(name); found != tenant_numbers_.end()) return found->second;
+  const auto number = static_cast<std::uint32_t>(tenants_.size());
+  tenants_.emplace_back();
+  tenant_numbers_.emplace(name, number);
+  return number;
+}
+
+std::uint32_t ReadySet::lane_number(std::uint32_t tenant, std::string_view queue) {
+  auto& numbers = tenants_[tenant].lanes;
+  if (const auto found = numbers.find(queue); found != numbers.end()) return found->second;
+  const auto number = static_cast<std::uint32_t>(lanes_.size());
+  lanes_.push_back({.tenant = tenant});
+  numbers.emplace(queue, number);
+  return number;
+}
+
+PlaceId ReadySet::place(const ReadyPlace& place) {
+  if (const auto found = place_ids_.find(place); found != place_ids_.end()) return found->second;
+  const PlaceId id{static_cast<std::uint32_t>(lines_.size())};
+  places_.push_back(&place_ids_.emplace(place, id).first->first);
+
+  ReadyLine& line = lines_.emplace_back();
+  line.place = id;
+  line.tenant = tenant_number(place.tenant);
+  line.lane = lane_number(line.tenant, place.queue);
+  for (const std::string& name : place.limits) {
+    // A name twice is one limit: it must not stand in its own way.
+    const std::uint32_t limit = limits_.intern(line.tenant, name);
+    if (std::ranges::find(line.limits, limit) == line.limits.end()) line.limits.push_back(limit);
+  }
+  types_[place.type].lines.push_back(&line);
+  if (place.notifies) tenants_[line.tenant].notifying.push_back(&line);
+  return id;
+}
+
+// ---- Lines
+// -----------------------------------------------------------------------------------------------------------
+
+bool ReadySet::shut(const ReadyLine& line) const {
+  const ReadyPlace& at = place(line.place);
+  return types_.at(at.type).closed || (at.notifies && tenants_[line.tenant].quiet);
+}
+
+// Whether its limits let it is seen when its turn comes.
+void ReadySet::stand(ReadyLine& line) {
+  CHECK(!line.standing && !line.waits_for);
+  line.standing = true;
+  open_.insert(line);
+}
+
+void ReadySet::leave(ReadyLine& line) {
+  if (line.waits_for) limits_.unpark(line);
+  if (line.standing) open_.erase(line);
+  line.standing = false;
+}
+
+// In one of the orders exactly if it has jobs and is not shut.
+void ReadySet::settle(ReadyLine& line) {
+  const bool should = !line.empty() && !shut(line);
+  const bool is = line.standing || line.waits_for;
+  if (should && !is) stand(line);
+  if (!should && is) leave(line);
+}
+
+void ReadySet::put(ReadyLine& line, const ReadyEntry& entry) {
+  line.add(entry);
+  ++size_;
+  ++tenants_[line.tenant].size;
+  if (line.standing) {
+    open_.update(line);
+  } else if (line.waits_for) {
+    limits_.update(line);
+  } else {
+    settle(line);
+  }
+}
+
+void ReadySet::add(PlaceId place, const ReadyEntry& entry) { put(lines_[place.value], entry); }
+
+// ---- Starting
+// --------------------------------------------------------------------------------------------------------
+
+std::optional<ReadySet::Pick> ReadySet::pick(Instant now) {
+  if (all_closed_) return std::nullopt;
+  const std::uint64_t before = work_;
+  auto picked = next_pick(now);
+  steps_ += work_ - before;
+  return picked;
+}
+
+std::optional<ReadySet::Pick> ReadySet::next_pick(Instant now) {
+  limits_.advance(now);
+  for (std::size_t left = std::min(limits_.open_count(), kWakesPerPick); left > 0; --left) {
+    if (ReadyLine* const woken = limits_.wake(now)) stand(*woken);
+  }
+  // It ends: in one instant a line is woken only by an open limit and parked only at a shut one.
+  for (;;) {
+    const auto turn = open_.next();
+    if (!turn) {
+      ReadyLine* const woken = limits_.wake(now);
+      if (woken == nullptr) return std::nullopt;
+      stand(*woken);
+      continue;
+    }
+    const auto blocking = limits_.blocking(*turn->line, now);
+    if (!blocking) return start(*turn, now);
+    leave(*turn->line);
+    limits_.park(*turn->line, *blocking, tenants_[turn->line->tenant].weight, now);
+  }
+}
+
+ReadySet::Pick ReadySet::start(const ReadyTurns::Turn& turn, Instant now) {
+  ReadyLine& line = *turn.line;
+  open_.used(line);
+  work_ += static_cast<std::uint64_t>(std::bit_width(line.size()));
+  // A line without jobs cannot be compared: it leaves before its last one does.
+  const bool is_last = line.size() == 1;
+  if (is_last) leave(line);
+  const Pick pick{.place = line.place, .entry = line.pop(turn.choice)};
+  if (!is_last) open_.update(line);
+  --size_;
+  --tenants_[line.tenant].size;
+  limits_.take(line, now);
+  count(line, Count::up);
+  return pick;
+}
+
+// ---- What follows
+// ----------------------------------------------------------------------------------------------------
+
+void ReadySet::count(const ReadyLine& line, Count direction) {
+  Tenant& tenant = tenants_[line.tenant];
+  Lane& lane = lanes_[line.lane];
+  for (std::uint32_t* const running : {&running_, &tenant.running, &lane.running}) {
+    CHECK(direction == Count::up || *running > 0);
+    *running = direction == Count::up ? *running + 1 : *running - 1;
+  }
+  refresh_lane(line.lane);
+  refresh_tenant(line.tenant);
+}
+
+void ReadySet::ended(PlaceId place, Instant now) {
+  const ReadyLine& line = lines_[place.value];
+  limits_.end(line, now);
+  count(line, Count::down);
+}
+
+void ReadySet::gave_back(PlaceId place, Instant now) {
+  const ReadyLine& line = lines_[place.value];
+  limits_.give_back(line, now);
+  open_.unused(line.tenant, line.lane);
+  count(line, Count::down);
+}
+
+void ReadySet::drop(const Pick& pick, Instant now) { gave_back(pick.place, now); }
+
+void ReadySet::put_back(const Pick& pick, Instant now) {
+  gave_back(pick.place, now);
+  put(lines_[pick.place.value], pick.entry);
+}
+
+void ReadySet::adopt(PlaceId place, Instant /*now*/) {
+  const ReadyLine& line = lines_[place.value];
+  limits_.adopt(line);
+  count(line, Count::up);
+}
+
+void ReadySet::rate_limited(PlaceId place, std::string_view limit, Instant until, Instant now, bool may_teach_global) {
+  for (const std::uint32_t number : lines_[place.value].limits) {
+    if (!limit.empty() && limits_.name(number) != limit) continue;
+    limits_.rate_limited(number, {.until = until, .may_teach_global = may_teach_global}, now);
+    return;
+  }
+}
+
+std::optional<Instant> ReadySet::next_opening(Instant now) {
+  if (all_closed_) return std::nullopt;
+  const auto opening = limits_.next_opening();
+  return opening ? std::optional(std::max(now, *opening)) : std::nullopt;
+}
+
+}  // namespace carillon

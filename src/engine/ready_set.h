@@ -1,0 +1,159 @@
+// Which due job starts next.
+//
+//   ReadySet ready;
+//   ready.add(ready.place({.tenant = "acme", .queue = "mail", .type = type}), {.id = id, .run_at = due});
+//   while (auto pick = ready.pick(now)) { ... claim it by its row: put_back, drop, or start it and later call ended ...
+//   }
+//
+// It proposes, the row disposes: nothing here is looked up by id, and an entry whose row has moved on is harmless,
+// because its claim fails. Caps and limits are counted from pick until drop, put_back, gave_back or ended, exactly one
+// of which follows every pick and every adopt. (invariant 6)
+//
+// Tenants take turns by weight, lanes (tenant, queue) share their tenant's turn, a lane's jobs go by priority, run_at,
+// id, and every 16th is the one that waits longest. (invariant 29) What is closed, capped or held by a limit stands
+// outside of these orders and comes back by an event, so that a pick never steps over it, however much of it there is.
+//
+// No store, no clock, no threads. Places are kept for good; there are few of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/limit_rule.h"
+#include "engine/ready_entry.h"
+#include "engine/ready_limits.h"
+#include "engine/ready_line.h"
+#include "engine/ready_turns.h"
+
+namespace carillon {
+
+class ReadySet {
+ public:
+  ReadySet() : limits_(&work_), open_(&work_) {}
+  ReadySet(const ReadySet&) = delete;
+  ReadySet& operator=(const ReadySet&) = delete;
+  ~ReadySet() = default;
+
+  // The same place has the same id.
+  PlaceId place(const ReadyPlace& place);
+  const ReadyPlace& place(PlaceId id) const { return *places_[id.value]; }
+
+  // It is due now.
+  void add(PlaceId place, const ReadyEntry& entry);
+  std::size_t size() const { return size_; }
+  std::size_t size(std::string_view tenant) const;
+
+  // Rules. Each may come at any time, also for what nobody has used yet. A cap that falls below what runs ends nothing.
+  void set_weight(std::string_view tenant, std::uint32_t weight);  // 1 unless set; 0 counts as 1
+  void set_tenant_cap(std::string_view tenant, std::optional<std::uint32_t> cap);
+  void set_queue_cap(std::string_view tenant, std::string_view queue, std::optional<std::uint32_t> cap);
+  void set_tenant_closed(std::string_view tenant, bool closed);  // paused, or in maintenance
+  void set_all_closed(bool closed) { all_closed_ = closed; }
+  void set_queue_closed(std::string_view tenant, std::string_view queue, bool closed);
+  void set_quiet(std::string_view tenant, bool quiet);  // closes places that notify
+  void set_type_closed(TypeId type, bool closed);       // nobody here serves it
+  // Tenant "": for all. A place's limit is its tenant's own, else the global one, else nothing holds it.
+  void set_limit(std::string_view tenant, std::string_view name, const std::optional<LimitRule>& rule, Instant now);
+
+  struct Pick {
+    PlaceId place;
+    ReadyEntry entry;
+  };
+  // Takes the entry out and counts it on its tenant, queue and limits: on all of them, or nothing is taken. Nothing
+  // only if nothing may start.
+  std::optional<Pick> pick(Instant now);
+  // The claim was not made: caps, slots and tokens return, the entry stands again.
+  void put_back(const Pick& pick, Instant now);
+  // The row was not to be had: the same without the entry.
+  void drop(const Pick& pick, Instant now);
+  // The attempt is over: caps and slots are free.
+  void ended(PlaceId place, Instant now);
+  // The attempt was put back unstarted: tokens return too.
+  void gave_back(PlaceId place, Instant now);
+  // Counts an attempt that ran already; it may exceed caps and uses no tokens.
+  void adopt(PlaceId place, Instant now);
+
+  // An attempt of this place was told to slow down. Limit "": the first. A name that the place does not have, or that
+  // no rule stands behind, is ignored.
+  void rate_limited(PlaceId place, std::string_view limit, Instant until, Instant now, bool may_teach_global);
+
+  // The earliest instant at which time alone may let something start; to be asked when pick has given nothing.
+  std::optional<Instant> next_opening(Instant now);
+
+  // Why nothing of this place starts, in the words of explain: maintenance, paused, no_worker, quiet_hours, cap:tenant,
+  // cap:queue, limit:NAME. Nothing if it may. (invariant 33)
+  std::optional<std::string> holds(PlaceId place, Instant now);
+
+  // Steps in heaps and rings that picks have done so far.
+  std::uint64_t steps() const { return steps_; }
+  std::uint32_t running() const { return running_; }
+  std::uint32_t running(std::string_view tenant) const;
+
+ private:
+  struct Tenant {
+    std::uint32_t weight = 1;
+    std::optional<std::uint32_t> cap;
+    std::uint32_t running = 0;
+    bool closed = false;
+    bool quiet = false;
+    bool held = false;  // as open_ knows it
+    std::size_t size = 0;
+    std::map<std::string, std::uint32_t, std::less<>> lanes;
+    std::vector<ReadyLine*> notifying;
+  };
+  struct Lane {
+    std::uint32_t tenant = 0;
+    std::optional<std::uint32_t> cap;
+    std::uint32_t running = 0;
+    bool closed = false;
+    bool held = false;  // as open_ knows it
+  };
+  struct Type {
+    bool closed = false;
+    std::vector<ReadyLine*> lines;
+  };
+
+  std::uint32_t tenant_number(std::string_view name);
+  std::uint32_t lane_number(std::uint32_t tenant, std::string_view queue);
+  const Tenant* find_tenant(std::string_view name) const;
+
+  bool shut(const ReadyLine& line) const;
+  void stand(ReadyLine& line);
+  void leave(ReadyLine& line);
+  void settle(ReadyLine& line);
+  void put(ReadyLine& line, const ReadyEntry& entry);
+  void refresh_tenant(std::uint32_t number);
+  void refresh_lane(std::uint32_t number);
+
+  std::optional<Pick> next_pick(Instant now);
+  Pick start(const ReadyTurns::Turn& turn, Instant now);
+  enum class Count : std::uint8_t { up, down };
+  void count(const ReadyLine& line, Count direction);
+
+  std::uint64_t work_ = 0;   // steps of all kinds of calls
+  std::uint64_t steps_ = 0;  // of picks
+  ReadyLimits limits_;
+  ReadyTurns open_;
+
+  std::unordered_map<ReadyPlace, PlaceId, ReadyPlaceHash> place_ids_;
+  std::vector<const ReadyPlace*> places_;
+  std::deque<ReadyLine> lines_;  // by place
+  std::map<std::string, std::uint32_t, std::less<>> tenant_numbers_;
+  std::deque<Tenant> tenants_;
+  std::deque<Lane> lanes_;
+  std::map<TypeId, Type> types_;
+
+  bool all_closed_ = false;
+  std::size_t size_ = 0;
+  std::uint32_t running_ = 0;
+};
+
+}  // namespace carillon
