@@ -26,6 +26,8 @@ class AdminStore {
   // The revision moves only if the body changed. With an audit row, both or neither.
   virtual Result<Document> put_document(const DocumentPut& put, const std::optional<AuditRow>& audit) = 0;
   virtual Result<void> delete_document(const DocumentKey& key, const std::optional<AuditRow>& audit) = 0;
+  // As this transaction sees it: inside of `atomically` too.
+  virtual Result<Document> document(const DocumentKey& key) = 0;
   // Of all tenants and kinds, by key, from above `after`. As this transaction sees them: inside of `atomically` too.
   virtual Result<std::vector<Document>> documents_above(const DocumentKey& after, std::size_t limit) = 0;
   virtual Result<void> append_audit(const AuditRow& row) = 0;

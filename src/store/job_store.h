@@ -98,6 +98,7 @@ struct Claimed {
   std::vector<LeasedJob> jobs;
   std::vector<Changed> overdue;  // ended instead: their deadline had passed
   std::vector<HeldJob> held;     // left as they are: their schedule is paused, disabled or deleted
+  std::vector<ReadyJob> early;   // left as they are: not due, because somebody moved them or the clock
 };
 
 struct Extension {

@@ -74,6 +74,18 @@ struct DeletedSchedule {
   std::vector<Changed> cancelled;
 };
 
+// An occurrence, or a range of them, that has got its outcome.
+struct FinalizedSlot {
+  std::string tenant;
+  std::string schedule;
+  std::string subject;
+  Instant slot;
+  std::optional<Instant> until;
+  std::int64_t count = 1;
+  JobId job;  // none: it never became one
+  JobState outcome = JobState::done;
+};
+
 struct SubjectEdit {
   std::string subject;
   std::optional<std::int64_t> if_version;
@@ -145,6 +157,9 @@ class PlanStore {
   virtual Result<std::vector<SubjectRow>> subjects_due(ScheduleId schedule, Instant until, std::size_t limit) = 0;
   // Each alone.
   virtual std::vector<Result<Advanced>> advance(std::span<const Advance> advances) = 0;
+
+  // What got its outcome so far in the transaction of `atomically`, by whatever call: for those who tell others.
+  virtual std::vector<FinalizedSlot> finalized() = 0;
 
   // Deletes what is older than its tenant keeps: outcomes that never had a job, and what deleted subjects and schedules
   // left behind; counts of outcomes after 400 days. Looks at up to `limit` rows and goes on from there.

@@ -85,8 +85,12 @@ namespace {
 template <typename UseCase>
 auto all_or_nothing(Context& context, UseCase use_case) {
   context.tx.savepoint();
+  const std::size_t finalized = context.finalized.size();
   auto answer = use_case();
-  if (!answer) context.tx.roll_back_to_savepoint();
+  if (!answer) {
+    context.tx.roll_back_to_savepoint();
+    context.finalized.resize(finalized);
+  }
   context.tx.release_savepoint();
   return answer;
 }
@@ -284,6 +288,25 @@ std::vector<Result<Advanced>> TransactionalStore::advance(std::span<const Advanc
   });
 }
 
+std::vector<FinalizedSlot> TransactionalStore::finalized() {
+  if (!in_group()) return {};
+  std::vector<FinalizedSlot> slots;
+  slots.reserve(group_context_->finalized.size());
+  for (const OutcomeRow& row : group_context_->finalized) {
+    const auto schedule = group_context_->tx.schedule(row.schedule);
+    if (!schedule || !row.outcome) continue;
+    slots.push_back({.tenant = schedule->tenant,
+                     .schedule = schedule->name,
+                     .subject = row.subject,
+                     .slot = row.slot,
+                     .until = row.until,
+                     .count = row.count,
+                     .job = row.job,
+                     .outcome = *row.outcome});
+  }
+  return slots;
+}
+
 Result<PlanPruneStep> TransactionalStore::prune(const PlanPruneRequest& request) {
   return write([&](Context& context) { return prune_plans(context, request); });
 }
@@ -295,6 +318,14 @@ Result<Document> TransactionalStore::put_document(const DocumentPut& put, const 
     auto document = put_document_row(context, put);
     if (document && audit) context.tx.append_audit(*audit);
     return document;
+  });
+}
+
+Result<Document> TransactionalStore::document(const DocumentKey& key) {
+  return write_or_refuse([&](Context& context) -> Result<Document> {
+    auto document = context.tx.document(key);
+    if (!document) return absent_document(key);
+    return *std::move(document);
   });
 }
 

@@ -70,9 +70,11 @@ class TransactionalStore final : public Store, private JobStore, private PlanSto
   Result<std::vector<ScheduleHead>> schedule_heads(ScheduleId after, std::size_t limit) override;
   Result<std::vector<SubjectRow>> subjects_due(ScheduleId schedule, Instant until, std::size_t limit) override;
   std::vector<Result<Advanced>> advance(std::span<const Advance> advances) override;
+  std::vector<FinalizedSlot> finalized() override;
   Result<PlanPruneStep> prune(const PlanPruneRequest& request) override;
 
   Result<Document> put_document(const DocumentPut& put, const std::optional<AuditRow>& audit) override;
+  Result<Document> document(const DocumentKey& key) override;
   Result<void> delete_document(const DocumentKey& key, const std::optional<AuditRow>& audit) override;
   Result<std::vector<Document>> documents_above(const DocumentKey& after, std::size_t limit) override;
   Result<void> append_audit(const AuditRow& row) override;

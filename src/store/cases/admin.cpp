@@ -22,10 +22,12 @@ Result<Document> put_document_row(Context& context, const DocumentPut& put) {
   return document;
 }
 
+std::unexpected<Error> absent_document(const DocumentKey& key) {
+  return failed(ErrorCode::not_found, fmt::format("there is no {} {}", key.kind, quoted(key.name)));
+}
+
 Result<void> delete_document_row(Context& context, const DocumentKey& key) {
-  if (!context.tx.document(key)) {
-    return failed(ErrorCode::not_found, fmt::format("there is no {} {}", key.kind, quoted(key.name)));
-  }
+  if (!context.tx.document(key)) return absent_document(key);
   context.tx.erase_document(key);
   return {};
 }

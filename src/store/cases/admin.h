@@ -7,6 +7,7 @@
 namespace carillon {
 
 Result<Document> put_document_row(Context& context, const DocumentPut& put);
+std::unexpected<Error> absent_document(const DocumentKey& key);
 Result<void> delete_document_row(Context& context, const DocumentKey& key);
 
 }  // namespace carillon

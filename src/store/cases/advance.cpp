@@ -46,14 +46,16 @@ void apply(Context& context, const Advance& advance, const SubjectAction& action
 
 void close_slot(Context& context, const Advance& advance, const ClosedSlot& closed) {
   if (context.tx.outcome(advance.schedule, advance.subject, closed.first)) return;
-  context.tx.put_outcome({.schedule = advance.schedule,
-                          .subject = advance.subject,
-                          .slot = closed.first,
-                          .until = closed.until,
-                          .count = closed.count,
-                          .outcome = closed.outcome,
-                          .reason = closed.reason,
-                          .at = context.now});
+  const OutcomeRow row{.schedule = advance.schedule,
+                       .subject = advance.subject,
+                       .slot = closed.first,
+                       .until = closed.until,
+                       .count = closed.count,
+                       .outcome = closed.outcome,
+                       .reason = closed.reason,
+                       .at = context.now};
+  context.tx.put_outcome(row);
+  context.finalized.push_back(row);
   context.tx.add_outcome_count(advance.schedule, closed.first, closed.outcome, closed.count);
 }
 

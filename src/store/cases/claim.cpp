@@ -30,8 +30,12 @@ LeaseRow lease_for(const Context& context, const ClaimRequest& request, const Jo
 void claim_job(Context& context, const ClaimRequest& request, JobId id, Claimed& claimed) {
   Transaction& tx = context.tx;
   auto found = tx.job_with_payload(id);
-  if (!found || found->row.state != JobState::queued || found->row.run_at > context.now) return;
+  if (!found || found->row.state != JobState::queued) return;
   const JobRow& row = found->row;
+  if (row.run_at > context.now) {
+    if (!tx.lease(id)) claimed.early.push_back(ready_of(row));
+    return;
+  }
   if (row.deadline && *row.deadline <= context.now) {  // invariant 22
     if (auto ended = finish_overdue_job(context, id)) claimed.overdue.push_back(*std::move(ended));
     return;

@@ -54,6 +54,7 @@ void record_outcome(Context& context, const JobRow& row, const JobDetail& detail
   outcome->at = context.now;
   context.tx.put_outcome(*outcome);
   context.tx.add_outcome_count(row.schedule, *row.slot, row.state, 1);
+  context.finalized.push_back(*outcome);
   update_subject(context, row, detail, true);
 }
 

@@ -1,0 +1,125 @@
+// What programs ask of an engine. Any thread; also handlers. Every answer about a write is durable.
+#pragma once
+
+#include <carillon/error.h>
+#include <carillon/explain.h>
+#include <carillon/job_info.h>
+#include <carillon/job_request.h>
+#include <carillon/schedule.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace carillon {
+
+struct EnqueuedJob {
+  JobId id;
+  bool deduplicated = false;  // an idempotency key gave the job that was there already
+  JobState state = JobState::queued;
+};
+
+// All that is given must match.
+struct JobQuery {
+  std::string tenant = "default";
+  std::vector<JobState> states;
+  std::optional<std::string> type;
+  std::optional<std::string> queue;
+  std::optional<std::string> schedule;
+  std::optional<std::string> subject;
+  std::optional<std::string> tag;
+};
+
+struct JobList {
+  std::vector<JobInfo> jobs;  // newest first
+  JobId next_before;          // pass it to go on; none: this was the last page
+};
+
+enum class BulkAction : std::uint8_t { retry, cancel, discard };
+
+struct BulkRequest {
+  BulkAction action = BulkAction::retry;
+  JobQuery query;
+  std::optional<double> rate;  // jobs a second; else as fast as it goes
+};
+
+// Work over many jobs, which survives a restart.
+struct BulkInfo {
+  std::string id;
+  BulkAction action = BulkAction::retry;
+  std::string state;  // running, done, stopped
+  std::uint64_t done = 0;
+  std::uint64_t failed = 0;
+};
+
+struct PreviewTime {
+  std::optional<Instant> at;  // nothing: a clock change made this time impossible, and the policy skips it
+  std::string local;
+  std::string note;
+};
+
+class Client {
+ public:
+  Client() = default;
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+  virtual ~Client() = default;
+
+  // ---- Jobs ----
+  virtual Result<EnqueuedJob> enqueue(const JobRequest& job) = 0;
+  // All or none.
+  virtual Result<std::vector<EnqueuedJob>> enqueue_all(std::span<const JobRequest> jobs) = 0;
+  Result<EnqueuedJob> schedule_once(const JobRequest& job) { return enqueue(job); }
+
+  virtual Result<JobInfo> job(std::string_view tenant, JobId id) = 0;
+  virtual Result<JobList> jobs(const JobQuery& query, JobId before, std::size_t limit) = 0;
+  virtual Result<JobState> cancel(std::string_view tenant, JobId id) = 0;
+  virtual Result<JobState> retry(std::string_view tenant, JobId id) = 0;
+  virtual Result<JobState> discard(std::string_view tenant, JobId id) = 0;
+  virtual Result<JobState> run_now(std::string_view tenant, JobId id) = 0;
+  // A new job like that one, which touches no occurrence.
+  virtual Result<EnqueuedJob> rerun(std::string_view tenant, JobId id) = 0;
+  virtual Result<JobState> change(std::string_view tenant, JobId id, std::optional<int> priority,
+                                  std::optional<Instant> run_at) = 0;
+  virtual Result<Explanation> explain(std::string_view tenant, JobId id) = 0;
+
+  virtual Result<BulkInfo> bulk(const BulkRequest& request) = 0;
+  virtual Result<BulkInfo> bulk_status(std::string_view tenant, std::string_view id) = 0;
+  virtual Result<BulkInfo> stop_bulk(std::string_view tenant, std::string_view id) = 0;
+
+  // ---- Schedules ----
+  virtual Result<ScheduleInfo> schedule_recurring(const ScheduleRequest& request) = 0;
+  // `definition` is the JSON of the documentation.
+  virtual Result<ScheduleInfo> put_schedule(std::string_view tenant, std::string_view definition,
+                                            std::optional<std::int64_t> if_revision = std::nullopt) = 0;
+  virtual Result<ScheduleInfo> schedule(std::string_view tenant, std::string_view name) = 0;
+  virtual Result<std::vector<ScheduleInfo>> schedules(std::string_view tenant, std::string_view after,
+                                                      std::size_t limit) = 0;
+  // Without an end: until resumed.
+  virtual Result<ScheduleInfo> pause(std::string_view tenant, std::string_view name,
+                                     std::optional<Instant> until = std::nullopt) = 0;
+  virtual Result<ScheduleInfo> resume(std::string_view tenant, std::string_view name) = 0;
+  virtual Result<void> delete_schedule(std::string_view tenant, std::string_view name) = 0;
+  struct TriggerOptions {
+    std::optional<std::string> payload;
+    std::optional<int> priority;  // 2 unless told otherwise
+  };
+  virtual Result<EnqueuedJob> trigger(std::string_view tenant, std::string_view name,
+                                      const TriggerOptions& options) = 0;
+  virtual Result<std::vector<PreviewTime>> preview(std::string_view tenant, std::string_view name,
+                                                   std::size_t count) = 0;
+  virtual Result<Explanation> explain_schedule(std::string_view tenant, std::string_view name) = 0;
+
+  // ---- Settings: JSON objects as documented; nothing clears what was set. Tenant "": for all ----
+  virtual Result<void> put_settings(std::string_view tenant, std::string_view settings) = 0;
+  virtual Result<void> put_queue(std::string_view tenant, std::string_view queue, std::string_view settings) = 0;
+  virtual Result<void> put_limit(std::string_view tenant, std::string_view name,
+                                 std::optional<std::string_view> rule) = 0;
+  virtual Result<void> put_maintenance(std::string_view tenant, std::optional<std::string_view> maintenance) = 0;
+  virtual Result<void> put_config(std::string_view config) = 0;
+};
+
+}  // namespace carillon

@@ -1,0 +1,158 @@
+// What happens, as it happens: typed, to listeners, after the commit that made it true.
+//
+// A listener is called on the engine's own thread and must be quick. `name_of` and `to_json_line` give the names and
+// shape of the event log.
+#pragma once
+
+#include <carillon/attempt_result.h>
+#include <carillon/job_id.h>
+#include <carillon/job_state.h>
+#include <carillon/time.h>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace carillon {
+
+// E1: one round of the planner that looked at subjects.
+struct TickStopped {
+  Duration duration{};
+  std::uint64_t users_scanned = 0;
+  std::uint64_t eligible_in_window = 0;
+  std::uint64_t enqueued = 0;
+  std::uint64_t cutoff_finalized = 0;
+};
+
+// E2: jobs that are due and wait for a slot, once a tick if it changed.
+struct QueueDepth {
+  std::uint64_t depth = 0;
+};
+
+// E3: attempts that run, once a tick if it changed.
+struct InFlight {
+  std::uint32_t in_flight = 0;
+  std::uint32_t max_concurrency = 0;
+};
+
+// E4: an attempt ended as ok, error or timeout.
+struct JobStopped {
+  JobId job;
+  std::string tenant;
+  std::string type;
+  std::uint32_t attempt = 1;
+  Duration duration{};
+  AttemptResult result = AttemptResult::ok;
+  std::string error_class;
+};
+
+// E5: an occurrence got its outcome.
+struct Finalized {
+  JobId job;  // none: it never became one
+  std::string tenant;
+  std::string schedule;
+  std::string subject;
+  Instant slot;
+  JobState status = JobState::done;
+  std::uint64_t count = 1;  // of a range
+};
+
+// A job is in another state than before.
+struct JobChanged {
+  JobId job;
+  std::string tenant;
+  JobState state = JobState::queued;
+};
+
+struct JobPicked {
+  JobId job;
+  std::string tenant;
+  std::string type;
+  Duration lateness{};  // from when it was due to its claim
+};
+
+// A holder of an old lease said something: it changed nothing.
+struct StaleWord {
+  JobId job;
+  std::string tenant;
+  bool success = false;  // it would have been one: late_success; else stale_ack
+};
+
+struct Deferred {
+  JobId job;
+  std::string tenant;
+  std::string reason;
+  std::optional<Instant> until;
+};
+
+struct RateLimited {
+  JobId job;
+  std::string tenant;
+  std::string limit;
+  Instant until;
+};
+
+struct Missed {
+  std::string tenant;
+  std::string schedule;
+  std::string subject;
+  Instant first;
+  std::optional<Instant> last;
+  std::uint64_t count = 1;
+};
+
+struct LeaseLost {
+  JobId job;
+  std::string tenant;
+  std::string worker;
+};
+
+// A handler ignored its timeout. Its attempt is over; its thread is not.
+struct HandlerAbandoned {
+  JobId job;
+  std::string tenant;
+  std::string type;
+};
+
+// The store refused a round of writes; nothing of it happened, and it is tried again.
+struct StoreFailed {
+  std::string message;
+};
+
+using EventBody =
+    std::variant<TickStopped, QueueDepth, InFlight, JobStopped, Finalized, JobChanged, JobPicked, StaleWord, Deferred,
+                 RateLimited, Missed, LeaseLost, HandlerAbandoned, StoreFailed>;
+
+struct Event {
+  Instant at;
+  EventBody body;
+};
+
+using EventListener = std::function<void(const Event&)>;
+
+// `sched.job.stop`, `late_success`, …
+std::string_view name_of(const Event& event);
+// {"event": "sched.tick.stop", "at": …, "measurements": {…}, "metadata": {…}}, without a line end.
+std::string to_json_line(const Event& event);
+
+// Totals since the start, kept by what the events tell. (invariant 34)
+struct Counters {
+  std::uint64_t picked = 0;
+  std::uint64_t succeeded = 0;
+  std::uint64_t failed = 0;  // attempts that ended as error or timeout
+  std::uint64_t deferred = 0;
+  std::uint64_t dlq = 0;      // jobs that were parked
+  std::uint64_t stalled = 0;  // leases that were lost
+  std::uint64_t abandoned = 0;
+  std::uint64_t rate_limited = 0;
+  std::uint64_t missed = 0;
+  std::uint64_t late = 0;  // late_success and stale_ack
+  std::uint64_t finalized = 0;
+  std::uint64_t store_failures = 0;
+  friend bool operator==(const Counters&, const Counters&) = default;
+};
+
+}  // namespace carillon

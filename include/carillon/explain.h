@@ -1,0 +1,28 @@
+// Why a job or schedule ran, did not run, or waits: the chain of decisions, from stored facts.
+#pragma once
+
+#include <carillon/time.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace carillon {
+
+struct ExplainStep {
+  Instant at;
+  std::string what;    // created, deferred, held, claimed, failed, retry_planned, lease_lost, finished
+  std::string why;     // maintenance, quiet_hours, paused, disabled, limit:NAME, cap:tenant, dependency, not_due, …
+  std::string detail;  // a JSON object
+};
+
+struct Explanation {
+  std::string summary;  // one line for a person
+  std::optional<Instant> next_at;
+  std::vector<ExplainStep> steps;
+};
+
+// {"summary": …, "next_at": …, "steps": [{"at": …, "what": …, "why": …, "detail": {}}]}
+std::string to_json(const Explanation& explanation);
+
+}  // namespace carillon

@@ -1,0 +1,76 @@
+// A job as it stands, with everything that is known of it.
+#pragma once
+
+#include <carillon/attempt_result.h>
+#include <carillon/job.h>
+#include <carillon/job_id.h>
+#include <carillon/job_state.h>
+#include <carillon/time.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace carillon {
+
+struct AttemptInfo {
+  std::uint32_t number = 1;
+  std::string trigger;  // the job's origin for the first one, then `retry`
+  std::string worker;
+  Instant started_at;
+  Instant finished_at;
+  AttemptResult result = AttemptResult::ok;
+  std::string error_class;
+  std::string error;
+};
+
+struct JobInfo {
+  JobId id;
+  std::string tenant;
+  std::string queue;
+  std::string type;
+  std::string payload;
+  int priority = 3;
+  JobState state = JobState::queued;
+  std::string reason;
+  Origin origin = Origin::api;
+  JobId parent;
+  std::string schedule;
+  std::string subject;
+  std::optional<Instant> slot;
+  std::string key;
+  std::string idempotency_key;
+  Instant run_at;
+  std::optional<Instant> deadline;
+  std::uint32_t attempt = 0;  // used so far
+  std::optional<std::uint32_t> max_attempts;
+  std::int64_t token = 0;
+  std::string worker;
+  std::optional<Instant> lease_until;
+  Duration timeout{};
+  std::vector<std::string> limits;
+  bool notifies = false;
+  std::uint32_t deferrals = 0;
+  std::optional<Instant> deferred_until;
+  std::string defer_reason;
+  bool cancel_requested = false;
+  std::vector<JobId> depends_on;
+  std::vector<std::string> tags;
+  std::string meta;
+  std::string created_by;
+  std::string progress;
+  std::string output;
+  std::string last_error_code;
+  std::string last_error;
+  Instant created_at;
+  std::optional<Instant> started_at;
+  std::optional<Instant> finished_at;
+  std::optional<Instant> last_seen_at;
+  std::vector<AttemptInfo> attempts;
+};
+
+// The object `job` of the documentation.
+std::string to_json(const JobInfo& job);
+
+}  // namespace carillon

@@ -1,0 +1,58 @@
+// A job as a program asks for it. Whatever is left out has the default that the documentation names.
+//
+//   client.enqueue({.type = "mail.send", .payload = R"({"to":"ada"})", .run_at = carillon::in(5min)});
+#pragma once
+
+#include <carillon/job.h>
+#include <carillon/job_id.h>
+#include <carillon/retry.h>
+#include <carillon/time.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace carillon {
+
+// When: at an instant, after a delay counted by the store's clock, or at once.
+struct RunAt {
+  std::optional<Instant> at;
+  Duration delay{};
+
+  RunAt() = default;
+  RunAt(Instant instant) : at(instant) {}  // NOLINT(google-explicit-constructor): an instant is a time to run at
+};
+
+inline RunAt in(Duration delay) {
+  RunAt when;
+  when.delay = delay;
+  return when;
+}
+
+struct JobRequest {
+  std::string type;
+  std::string tenant = "default";
+  std::string queue = "default";
+  std::string payload = "null";  // JSON, kept byte for byte
+  std::optional<int> priority;   // 1 (first) to 5; 3 unless told otherwise
+  RunAt run_at;
+  std::optional<Instant> deadline;  // not final by then: cutoff_reached
+  std::string idempotency_key;      // the same tenant, type and key give the same job
+  KeyHold unique_until;
+  std::optional<RetryPolicy> retry;
+  std::optional<std::uint32_t> max_attempts = kMaxAttemptsDefault;  // nothing: only the deadline ends it
+  Duration timeout = kTimeoutDefault;
+  Duration lease = kLeaseDefault;
+  std::vector<std::string> limits;
+  bool notifies = false;  // quiet hours hold it
+  OnAmbiguous on_ambiguous = OnAmbiguous::retry;
+  std::vector<JobId> depends_on;
+  bool run_anyway = false;  // also if one that it depends on does not end as done
+  std::string subject;
+  std::vector<std::string> tags;
+  std::string meta;  // a JSON object, or nothing
+  std::string created_by;
+};
+
+}  // namespace carillon

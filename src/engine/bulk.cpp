@@ -1,0 +1,189 @@
+#include "engine/bulk.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/json_writer.h"
+#include "store/stored_json.h"
+
+namespace carillon {
+
+namespace {
+
+constexpr std::size_t kStep = 500;
+constexpr double kRateMax = 1e6;
+
+constexpr std::string_view kRunning = "running";
+constexpr std::string_view kDone = "done";
+constexpr std::string_view kStopped = "stopped";
+
+std::string_view name_of(BulkAction action) {
+  switch (action) {
+    case BulkAction::retry: return "retry";
+    case BulkAction::cancel: return "cancel";
+    case BulkAction::discard: return "discard";
+  }
+  return "retry";
+}
+
+JobAction action_of(BulkAction action) {
+  switch (action) {
+    case BulkAction::retry: return JobAction::retry;
+    case BulkAction::cancel: return JobAction::cancel;
+    case BulkAction::discard: return JobAction::discard;
+  }
+  return JobAction::retry;
+}
+
+void put_if(JsonObject& object, std::string_view name, const std::optional<std::string>& text) {
+  if (text) object.text(name, *text);
+}
+
+std::optional<std::string> text_if(const StoredObject& object, std::string_view name) {
+  std::string text = object.text(name);
+  if (text.empty()) return std::nullopt;
+  return text;
+}
+
+}  // namespace
+
+std::string write_bulk(const BulkState& bulk) {
+  JsonObject object;
+  object.text("id", bulk.info.id).text("action", name_of(bulk.info.action)).text("state", bulk.info.state);
+  object.integer("done", static_cast<std::int64_t>(bulk.info.done));
+  object.integer("failed", static_cast<std::int64_t>(bulk.info.failed));
+  object.integer("after", bulk.after.value).text("tenant", bulk.filter.tenant);
+  std::vector<std::string> states;
+  for (const JobState state : bulk.filter.states) states.emplace_back(to_string(state));
+  put_texts(object, "states", states);
+  put_if(object, "type", bulk.filter.type);
+  put_if(object, "queue", bulk.filter.queue);
+  put_if(object, "schedule", bulk.filter.schedule);
+  put_if(object, "subject", bulk.filter.subject);
+  put_if(object, "tag", bulk.filter.tag);
+  // In thousandths: the store's numbers are whole.
+  if (bulk.rate) object.integer("rate_milli", std::llround(*bulk.rate * 1000));
+  return object.str();
+}
+
+Result<BulkState> read_bulk(std::string_view text) {
+  TRY_ASSIGN(const Json json, parse_stored("bulk", text));
+  const StoredObject object(text, json);
+  BulkState bulk;
+  bulk.info.id = object.text("id");
+  bulk.info.state = object.text("state");
+  const std::string action = object.text("action");
+  bulk.info.action = action == "cancel" ? BulkAction::cancel : action == "discard" ? BulkAction::discard : BulkAction::retry;
+  bulk.info.done = static_cast<std::uint64_t>(object.integer("done").value_or(0));
+  bulk.info.failed = static_cast<std::uint64_t>(object.integer("failed").value_or(0));
+  bulk.after.value = object.integer("after").value_or(0);
+  bulk.filter.tenant = object.text("tenant");
+  for (const std::string& name : object.texts("states")) {
+    if (const auto state = job_state_from(name)) bulk.filter.states.push_back(*state);
+  }
+  bulk.filter.type = text_if(object, "type");
+  bulk.filter.queue = text_if(object, "queue");
+  bulk.filter.schedule = text_if(object, "schedule");
+  bulk.filter.subject = text_if(object, "subject");
+  bulk.filter.tag = text_if(object, "tag");
+  if (const auto rate = object.integer("rate_milli")) bulk.rate = static_cast<double>(*rate) / 1000;
+  return bulk;
+}
+
+Result<void> BulkWork::put(const BulkState& state) {
+  TRY(store_.admin().put_document(
+      {.key = {.tenant = state.filter.tenant, .kind = std::string(kBulkKind), .name = state.info.id},
+       .body = write_bulk(state)},
+      std::nullopt));
+  return {};
+}
+
+void BulkWork::remember(Round& round, const BulkState& state, BootTime next_at) {
+  round.on_commit.emplace_back([this, state, next_at] {
+    const std::pair key(state.filter.tenant, state.info.id);
+    if (state.info.state == kRunning) {
+      works_[key] = {.state = state, .next_at = next_at};
+    } else {
+      works_.erase(key);
+    }
+  });
+}
+
+Result<BulkInfo> BulkWork::begin(Round& round, const BulkRequest& request) {
+  if (request.rate && (!(*request.rate >= 0.001) || *request.rate > kRateMax)) {
+    return invalid_request(fmt::format("rate is {}; it must lie between 0.001 and {} jobs a second", *request.rate,
+                                       kRateMax));
+  }
+  const JobQuery& query = request.query;
+  BulkState state{.info = {.id = format_job_id(store_.jobs().new_job_id()),
+                           .action = request.action,
+                           .state = std::string(kRunning)},
+                  .filter = {.tenant = query.tenant,
+                             .states = query.states,
+                             .type = query.type,
+                             .queue = query.queue,
+                             .schedule = query.schedule,
+                             .subject = query.subject,
+                             .tag = query.tag},
+                  .rate = request.rate};
+  // Retry and discard mean parked jobs; others would only be refused and counted as failures.
+  if (request.action != BulkAction::cancel) state.filter.states = {JobState::dlq};
+  TRY(put(state));
+  remember(round, state, round.boot);
+  return state.info;
+}
+
+Result<BulkInfo> BulkWork::stop(Round& round, std::string_view tenant, std::string_view id) {
+  const auto found = works_.find({std::string(tenant), std::string(id)});
+  if (found == works_.end()) {
+    return failed(ErrorCode::not_found, fmt::format("there is no bulk work {} under way", quoted(id)));
+  }
+  BulkState state = found->second.state;
+  state.info.state = kStopped;
+  TRY(put(state));
+  remember(round, state, round.boot);
+  return state.info;
+}
+
+void BulkWork::resume(const Document& document) {
+  auto state = read_bulk(document.body);
+  if (!state || state->info.state != kRunning) return;
+  works_[{document.key.tenant, document.key.name}] = {.state = *std::move(state)};
+}
+
+std::optional<BootTime> BulkWork::next_at() const {
+  std::optional<BootTime> next;
+  for (const auto& [key, work] : works_) {
+    if (!next || work.next_at < *next) next = work.next_at;
+  }
+  return next;
+}
+
+Result<void> BulkWork::step(Round& round) {
+  for (const auto& [key, work] : works_) {
+    if (work.next_at > round.boot) continue;
+    BulkState state = work.state;
+    // With a rate: a tenth of a second's worth at a time, at least one.
+    const double share = state.rate ? std::max(1.0, *state.rate / 10) : static_cast<double>(kStep);
+    const auto limit = static_cast<std::size_t>(std::min(share, static_cast<double>(kStep)));
+    TRY_ASSIGN(const BulkStep step,
+               store_.jobs().act_on(state.filter, action_of(state.info.action), state.after, limit));
+    round.add_ready(step.ready);
+    state.info.done += step.changed;
+    state.info.failed += step.refused;
+    state.after = step.next_after;
+    if (step.end) state.info.state = kDone;
+    TRY(put(state));
+    // Rows that did not match cost nothing of the rate.
+    Duration pause{};
+    if (state.rate) {
+      pause = std::chrono::microseconds(std::llround(1e6 * static_cast<double>(step.changed) / *state.rate));
+    }
+    remember(round, state, round.boot + pause);
+  }
+  return {};
+}
+
+}  // namespace carillon

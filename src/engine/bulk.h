@@ -1,0 +1,57 @@
+// Work over many jobs, at a rate: where it stands is a document, so that it goes on after a restart.
+//
+// Called inside of a round's transaction.
+#pragma once
+
+#include <carillon/client.h>
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "engine/round.h"
+#include "store/store.h"
+
+namespace carillon {
+
+inline constexpr std::string_view kBulkKind = "bulk";
+
+struct BulkState {
+  BulkInfo info;
+  JobFilter filter;
+  std::optional<double> rate;
+  JobId after;  // where it stands
+};
+
+std::string write_bulk(const BulkState& bulk);
+Result<BulkState> read_bulk(std::string_view text);
+
+class BulkWork {
+ public:
+  explicit BulkWork(Store& store) : store_(store) {}
+  BulkWork(const BulkWork&) = delete;
+  BulkWork& operator=(const BulkWork&) = delete;
+  ~BulkWork() = default;
+
+  Result<BulkInfo> begin(Round& round, const BulkRequest& request);
+  Result<BulkInfo> stop(Round& round, std::string_view tenant, std::string_view id);
+  // One that was under way when the engine ended.
+  void resume(const Document& document);
+
+  // When the next step is due, on the boot clock; nothing if there is no work.
+  std::optional<BootTime> next_at() const;
+  Result<void> step(Round& round);
+
+ private:
+  struct Work {
+    BulkState state;
+    BootTime next_at{};
+  };
+  Result<void> put(const BulkState& state);
+  void remember(Round& round, const BulkState& state, BootTime next_at);
+
+  Store& store_;
+  std::map<std::pair<std::string, std::string>, Work> works_;  // by tenant and id
+};
+
+}  // namespace carillon

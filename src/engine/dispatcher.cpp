@@ -1,0 +1,65 @@
+#include "engine/dispatcher.h"
+
+namespace carillon {
+
+PlaceId Dispatcher::plain_place(const ReadyJob& job) {
+  const auto key = (static_cast<std::uint64_t>(job.lane.value) << 32U) ^ static_cast<std::uint64_t>(job.type.value);
+  const auto known = plain_places_.find(key);
+  if (known != plain_places_.end()) return known->second;
+  const Lane lane = jobs_.lane(job.lane);
+  const PlaceId place = ready_.place({.tenant = lane.tenant, .queue = lane.queue, .type = job.type});
+  plain_places_.emplace(key, place);
+  return place;
+}
+
+Result<void> Dispatcher::add(std::span<const ReadyJob> jobs, Instant horizon, Instant now) {
+  std::vector<JobId> with_options;
+  for (const ReadyJob& job : jobs) {
+    if (job.has_options && job.run_at <= horizon) with_options.push_back(job.id);
+  }
+  std::unordered_map<JobId, JobTraits> traits;
+  if (!with_options.empty()) {
+    TRY_ASSIGN(std::vector<JobTraits> found, jobs_.traits(with_options));
+    for (JobTraits& one : found) traits.emplace(one.id, std::move(one));
+  }
+  for (const ReadyJob& job : jobs) {
+    if (job.run_at > horizon) continue;
+    PlaceId place = plain_place(job);
+    if (job.has_options) {
+      const auto found = traits.find(job.id);
+      if (found == traits.end()) continue;  // it is gone
+      const JobTraits& one = found->second;
+      if (!one.limits.empty() || one.notifies) {
+        ReadyPlace wanted = ready_.place(place);
+        wanted.limits = one.limits;
+        wanted.notifies = one.notifies;
+        place = ready_.place(wanted);
+      }
+    }
+    const ReadyEntry entry{.id = job.id, .run_at = job.run_at, .priority = job.priority};
+    if (job.run_at <= now) {
+      ready_.add(place, entry);
+    } else {
+      later_.push({.when = job.run_at, .entry = entry, .place = place});
+    }
+  }
+  return {};
+}
+
+void Dispatcher::add_later(PlaceId place, ReadyEntry entry, Instant when) {
+  later_.push({.when = when, .entry = entry, .place = place});
+}
+
+void Dispatcher::advance_to(Instant now) {
+  while (!later_.empty() && later_.top().when <= now) {
+    ready_.add(later_.top().place, later_.top().entry);
+    later_.pop();
+  }
+}
+
+std::optional<Instant> Dispatcher::next_due() const {
+  if (later_.empty()) return std::nullopt;
+  return later_.top().when;
+}
+
+}  // namespace carillon

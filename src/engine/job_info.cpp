@@ -1,0 +1,190 @@
+#include "engine/job_info.h"
+
+#include "base/json.h"
+#include "base/json_writer.h"
+#include "store/job_text.h"
+
+namespace carillon {
+
+namespace {
+
+void put(JsonObject& object, std::string_view name, std::string_view text) {
+  if (text.empty()) {
+    object.raw(name, "null");
+  } else {
+    object.text(name, text);
+  }
+}
+
+void put(JsonObject& object, std::string_view name, std::optional<Instant> at) {
+  put(object, name, at ? format_instant(*at) : std::string());
+}
+
+void put_json(JsonObject& object, std::string_view name, std::string_view json, std::string_view otherwise) {
+  object.raw(name, json.empty() ? otherwise : json);
+}
+
+std::string list(const std::vector<std::string>& texts) {
+  JsonArray array;
+  for (const std::string& text : texts) array.raw(json_string(text));
+  return array.str();
+}
+
+std::string list(const std::vector<JobId>& ids) {
+  JsonArray array;
+  for (const JobId id : ids) array.raw(json_string(format_job_id(id)));
+  return array.str();
+}
+
+std::string to_json(const AttemptInfo& attempt) {
+  JsonObject object;
+  object.integer("number", attempt.number).text("trigger", attempt.trigger).text("worker", attempt.worker);
+  put(object, "started_at", attempt.started_at);
+  put(object, "finished_at", attempt.finished_at);
+  const auto took =
+      std::chrono::duration_cast<std::chrono::milliseconds>(attempt.finished_at - attempt.started_at).count();
+  object.integer("duration_ms", took).text("result", to_string(attempt.result));
+  put(object, "error_class", attempt.error_class);
+  put(object, "error", attempt.error);
+  return object.str();
+}
+
+std::string trigger_of(Origin origin, std::uint32_t number) {
+  return number <= 1 ? std::string(to_string(origin)) : "retry";
+}
+
+void add_attempts(JobInfo& info, const JobView& view) {
+  for (const AttemptRow& row : view.attempts) {
+    info.attempts.push_back({.number = row.number,
+                             .trigger = trigger_of(info.origin, row.number),
+                             .worker = row.worker,
+                             .started_at = row.started_at,
+                             .finished_at = row.finished_at,
+                             .result = row.result,
+                             .error_class = row.error_class,
+                             .error = row.error});
+  }
+}
+
+void add_gate(JobInfo& info, const RuleBook& rules, Instant now) {
+  if (info.state != JobState::queued || info.run_at > now) return;
+  const auto closing = rules.closed_for(info.tenant, info.notifies, now);
+  if (!closing) return;
+  info.defer_reason = closing->reason;
+  info.deferred_until = closing->until;
+}
+
+}  // namespace
+
+Result<JobInfo> job_info_of(const JobView& view, const RuleBook& rules, Instant now) {
+  const JobRow& row = view.row;
+  JobOptions options;
+  JobDetail detail;
+  if (!row.options.empty()) {
+    TRY_ASSIGN(options, read_options(row.options));
+  }
+  if (!row.detail.empty()) {
+    TRY_ASSIGN(detail, read_detail(row.detail));
+  }
+  JobInfo info{.id = row.id,
+               .tenant = view.lane.tenant,
+               .queue = view.lane.queue,
+               .type = view.type,
+               .payload = view.payload,
+               .priority = row.priority,
+               .state = view.state,
+               .reason = detail.reason,
+               .origin = options.origin,
+               .parent = options.parent,
+               .schedule = view.schedule,
+               .subject = row.subject,
+               .slot = row.slot,
+               .key = options.key,
+               .idempotency_key = options.idempotency_key,
+               .run_at = row.run_at,
+               .deadline = row.deadline,
+               .attempt = view.lease ? view.lease->attempt : row.attempts,
+               .max_attempts = options.max_attempts,
+               .token = view.lease ? view.lease->token : row.token,
+               .worker = view.lease ? view.lease->worker : std::string(),
+               .lease_until = view.lease_until,
+               .timeout = options.timeout,
+               .limits = options.limits,
+               .notifies = options.notifies,
+               .deferrals = detail.deferrals,
+               .deferred_until = detail.deferred_until,
+               .defer_reason = detail.defer_reason,
+               .cancel_requested = detail.cancel_requested,
+               .depends_on = view.depends_on,
+               .tags = options.tags,
+               .meta = options.meta,
+               .created_by = options.created_by,
+               .progress = detail.progress,
+               .output = detail.output,
+               .last_error_code = detail.last_error ? detail.last_error->code : std::string(),
+               .last_error = detail.last_error ? detail.last_error->message : std::string(),
+               .created_at = made_at(row.id),
+               .finished_at = view.finished_at,
+               .last_seen_at = detail.last_seen_at};
+  if (view.lease) info.started_at = view.lease->claimed_at;
+  if (view.state != JobState::queued || (info.deferred_until && *info.deferred_until <= now)) {
+    info.deferred_until.reset();
+    info.defer_reason.clear();
+  }
+  add_attempts(info, view);
+  add_gate(info, rules, now);
+  return info;
+}
+
+std::string to_json(const JobInfo& job) {
+  JsonObject object;
+  object.text("id", format_job_id(job.id)).text("tenant", job.tenant).text("queue", job.queue).text("type", job.type);
+  put_json(object, "payload", job.payload, "null");
+  object.integer("priority", job.priority).text("state", to_string(job.state));
+  put(object, "reason", job.reason);
+  object.text("origin", to_string(job.origin));
+  put(object, "parent_id", job.parent ? format_job_id(job.parent) : std::string());
+  put(object, "schedule", job.schedule);
+  object.text("subject", job.subject);
+  put(object, "slot", job.slot);
+  put(object, "key", job.key);
+  put(object, "idempotency_key", job.idempotency_key);
+  put(object, "run_at", job.run_at);
+  put(object, "deadline", job.deadline);
+  object.integer("attempt", job.attempt);
+  if (job.max_attempts) {
+    object.integer("max_attempts", *job.max_attempts);
+  } else {
+    object.raw("max_attempts", "null");
+  }
+  object.integer("token", job.token);
+  put(object, "worker", job.worker);
+  put(object, "lease_until", job.lease_until);
+  object.text("timeout", format_duration(job.timeout)).raw("limits", list(job.limits));
+  object.boolean("notifies", job.notifies).integer("deferrals", job.deferrals);
+  put(object, "deferred_until", job.deferred_until);
+  put(object, "defer_reason", job.defer_reason);
+  object.boolean("cancel_requested", job.cancel_requested).raw("depends_on", list(job.depends_on));
+  object.raw("tags", list(job.tags));
+  put_json(object, "meta", job.meta, "{}");
+  put(object, "created_by", job.created_by);
+  put_json(object, "progress", job.progress, "null");
+  put_json(object, "output", job.output, "null");
+  if (job.last_error_code.empty()) {
+    object.raw("last_error", "null");
+  } else {
+    JsonObject error;
+    error.text("code", job.last_error_code).text("message", job.last_error);
+    object.raw("last_error", error.str());
+  }
+  put(object, "created_at", job.created_at);
+  put(object, "started_at", job.started_at);
+  put(object, "finished_at", job.finished_at);
+  put(object, "last_seen_at", job.last_seen_at);
+  JsonArray attempts;
+  for (const AttemptInfo& attempt : job.attempts) attempts.raw(to_json(attempt));
+  object.raw("attempts", attempts.str());
+  return object.str();
+}
+
+}  // namespace carillon

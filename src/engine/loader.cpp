@@ -1,0 +1,79 @@
+#include "engine/loader.h"
+
+namespace carillon {
+
+namespace {
+
+constexpr std::size_t kRulesPage = 500;
+constexpr std::size_t kJobsPage = 5000;
+// How far ahead of their time far-off jobs come into memory. Less than what makes a job far-off.
+constexpr Duration kAhead = std::chrono::minutes(10);
+
+}  // namespace
+
+Result<void> Loader::step(Round& round) {
+  switch (stage_) {
+    case Stage::rules: return load_rules(round);
+    case Stage::schedules: {
+      TRY_ASSIGN(const bool end, planner_.load(round));
+      if (end) {
+        round.on_commit.emplace_back([this] { stage_ = Stage::jobs; });
+        horizon_ = add_clamped(round.now, kAhead);
+      }
+      return {};
+    }
+    case Stage::jobs: return load_jobs(round);
+    case Stage::done: return {};
+  }
+  return {};
+}
+
+Result<void> Loader::load_rules(Round& round) {
+  TRY_ASSIGN(const std::vector<Document> documents, store_.admin().documents_above(rules_to_, kRulesPage));
+  for (const Document& document : documents) {
+    if (document.key.kind == kBulkKind) {
+      bulk_.resume(document);
+    } else {
+      rules_.apply(document.key, document.body, dispatcher_.ready(), round.now);
+    }
+  }
+  round.on_commit.emplace_back([this, end = documents.size() < kRulesPage,
+                                last = documents.empty() ? rules_to_ : documents.back().key] {
+    rules_to_ = last;
+    if (end) stage_ = Stage::schedules;
+  });
+  return {};
+}
+
+Result<void> Loader::load_jobs(Round& round) {
+  TRY_ASSIGN(const LivePage page, store_.jobs().load_live(jobs_to_, horizon_, kJobsPage));
+  TRY(dispatcher_.add(page.jobs, horizon_, round.now));
+  // A page that is read again after a failed commit gives entries twice; the second claim of a job finds it leased.
+  round.on_commit.emplace_back([this, next = page.next_after, end = page.end] {
+    jobs_to_ = next;
+    if (end) stage_ = Stage::done;
+  });
+  return {};
+}
+
+Result<void> Loader::load_later(Round& round) {
+  if (stage_ < Stage::jobs) return {};
+  const Instant until = add_clamped(round.now, kAhead);
+  if (until <= horizon_) return {};
+  TRY_ASSIGN(const std::vector<ReadyJob> jobs, store_.jobs().load_later(horizon_, until, kJobsPage));
+  const bool all = jobs.size() < kJobsPage;
+  // Several may be due at the same instant as the last one of a full page: go on from right before it.
+  const Instant reached = all ? until : jobs.back().run_at - std::chrono::microseconds(1);
+  if (reached <= horizon_) {
+    // More than a page at one instant: take them all.
+    TRY_ASSIGN(const std::vector<ReadyJob> whole, store_.jobs().load_later(horizon_, jobs.back().run_at, SIZE_MAX));
+    TRY(dispatcher_.add(whole, jobs.back().run_at, round.now));
+    round.on_commit.emplace_back([this, at = jobs.back().run_at] { horizon_ = at; });
+    return {};
+  }
+  TRY(dispatcher_.add(jobs, reached, round.now));
+  round.on_commit.emplace_back([this, reached] { horizon_ = reached; });
+  return {};
+}
+
+}  // namespace carillon

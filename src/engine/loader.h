@@ -1,0 +1,51 @@
+// Reads back, after a start, what the memory of a node holds: rules, schedules, queued jobs. It goes in pages, one a
+// round, and jobs are dispatched meanwhile. Later it brings in far-off jobs shortly before they are due.
+//
+// Called inside of a round's transaction.
+#pragma once
+
+#include "engine/bulk.h"
+#include "engine/dispatcher.h"
+#include "engine/planner.h"
+#include "engine/round.h"
+#include "engine/rule_book.h"
+#include "store/store.h"
+
+namespace carillon {
+
+class Loader {
+ public:
+  Loader(Store& store, Dispatcher& dispatcher, Planner& planner, RuleBook& rules, BulkWork& bulk)
+      : store_(store), dispatcher_(dispatcher), planner_(planner), rules_(rules), bulk_(bulk) {}
+  Loader(const Loader&) = delete;
+  Loader& operator=(const Loader&) = delete;
+  ~Loader() = default;
+
+  // Rules must be known before the first job starts.
+  bool has_rules() const { return stage_ > Stage::rules; }
+  bool is_done() const { return stage_ == Stage::done; }
+  Result<void> step(Round& round);
+
+  // Jobs due by then are in memory; later ones are on disk.
+  Instant horizon() const { return horizon_; }
+  // Brings in what falls due within the next minutes. Call it every tick.
+  Result<void> load_later(Round& round);
+
+ private:
+  enum class Stage : std::uint8_t { rules, schedules, jobs, done };
+
+  Result<void> load_rules(Round& round);
+  Result<void> load_jobs(Round& round);
+
+  Store& store_;
+  Dispatcher& dispatcher_;
+  Planner& planner_;
+  RuleBook& rules_;
+  BulkWork& bulk_;
+  Stage stage_ = Stage::rules;
+  DocumentKey rules_to_;
+  JobId jobs_to_;
+  Instant horizon_ = kInstantMin;
+};
+
+}  // namespace carillon

@@ -1,0 +1,344 @@
+#include "engine/node.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "base/check.h"
+#include "engine/node_port.h"
+#include "engine/settlement.h"
+#include "store/job_text.h"
+
+namespace carillon {
+
+namespace {
+
+constexpr std::size_t kCallsMax = 1000;      // in one round
+constexpr std::size_t kClaimsMax = 1000;     // in one round
+constexpr Duration kRetryFirst = std::chrono::milliseconds(10);
+constexpr Duration kRetryMax = std::chrono::seconds(1);
+// Jobs due within this are held in memory, as in Loader.
+constexpr Duration kAhead = std::chrono::minutes(10);
+
+void keep_shorter(Duration& sleep, Duration until) { sleep = std::clamp(until, Duration::zero(), sleep); }
+
+}  // namespace
+
+Node::Node(Store& store, const StoreClock& clock, Options options)
+    : store_(store),
+      clock_(clock),
+      options_(std::move(options)),
+      bell_(std::make_shared<Bell>()),
+      finished_(std::make_shared<FinishedQueue>(bell_)),
+      port_(std::make_shared<NodePort>(*this, clock)),
+      inbox_(*bell_),
+      dispatcher_(store.jobs()),
+      planner_(store, rules_, [this](Round& round, JobId job) { ask_to_stop(round, job); }),
+      bulk_(store),
+      loader_(store, dispatcher_, planner_, rules_, bulk_),
+      pruner_(store, options_.prune_every) {}
+
+Node::~Node() {
+  inbox_.close();
+  port_->close();
+}
+
+std::shared_ptr<Port> Node::port() { return port_; }
+
+Round Node::begin_round() const {
+  return {.now = store_.jobs().now(), .boot = clock_.boot(), .listening = !listeners_.empty()};
+}
+
+bool Node::commit(Round& round, const std::function<Result<void>()>& body) {
+  CHECK(!in_round_);
+  in_round_ = true;
+  Result<void> written;
+  Result<void> committed = store_.atomically([&] { written = body(); });
+  in_round_ = false;
+  if (!committed || !written) {
+    const Error& error = committed ? written.error() : committed.error();
+    ++failures_;
+    Round failed{.now = round.now, .listening = round.listening};
+    failed.tell(StoreFailed{.message = error.message});
+    tell(failed);
+  } else {
+    failures_ = 0;
+  }
+  if (!committed) {
+    // Its claims may be stored all the same, if only the answer was lost.
+    recover_ = true;
+    commit_error_ = committed.error();
+    return false;
+  }
+  for (const auto& follow : round.on_commit) follow();
+  return true;
+}
+
+// ---- A round ----------------------------------------------------------------------------------------------------
+
+Duration Node::step() {
+  driver_ = std::this_thread::get_id();
+  Round round = begin_round();
+  calls_ = inbox_.take(kCallsMax);
+  take_finished(round);
+  collect_due(round);
+  dispatcher_.advance_to(round.now);
+  open_gates(round);
+  pick(round);
+  if (has_work(round)) {
+    claimed_.reset();
+    const bool committed = commit(round, [&] { return write(round); });
+    if (committed) {
+      start(round);
+    } else {
+      for (const ReadySet::Pick& pick : picks_) dispatcher_.ready().put_back(pick, round.now);
+    }
+    picks_.clear();
+    finish_calls(committed ? Result<void>() : Result<void>(std::unexpected(commit_error_)));
+  }
+  tell(round);
+  return sleep_after(store_.jobs().now(), clock_.boot());
+}
+
+void Node::finish_calls(const Result<void>& committed) {
+  for (const Call& call : std::exchange(calls_, {})) call.finish(committed);
+}
+
+bool Node::has_work(const Round& round) const {
+  const auto due = [&](std::optional<Instant> at) { return at && *at <= round.now; };
+  const auto bulk_at = bulk_.next_at();
+  return !calls_.empty() || !settling_.empty() || !due_.beats.empty() || !picks_.empty() || !loader_.is_done() ||
+         round.boot >= next_tick_ || due(planner_.next_due()) || pruner_.next_at() <= round.boot ||
+         (bulk_at && *bulk_at <= round.boot) || recover_ || planner_.has_released();
+}
+
+Result<void> Node::write(Round& round) {
+  // Settles come before deadlines (invariant 23), and what people ask before what follows from time.
+  TRY(write_settlements(round));
+  for (const Call& call : calls_) call.run(round);
+  TRY(write_heartbeats(round));
+  if (recover_) TRY(recover_leases(round));
+  if (round.boot >= next_tick_) TRY(keep_up(round));
+  if (!loader_.is_done()) TRY(loader_.step(round));
+  if (loader_.has_rules()) TRY(plan(round));
+  if (const auto at = bulk_.next_at(); at && *at <= round.boot) TRY(bulk_.step(round));
+  if (loader_.is_done() && pruner_.next_at() <= round.boot) {
+    TRY(pruner_.step(round, rules_.retention(options_.retention)));
+  }
+  TRY(add_ready(round));
+  TRY(claim(round));
+  tell_finalized(round);
+  return {};
+}
+
+void Node::tell_finalized(Round& round) {
+  for (FinalizedSlot& slot : store_.plans().finalized()) {
+    const auto count = static_cast<std::uint64_t>(slot.count);
+    if (slot.outcome == JobState::missed) {
+      round.tell(Missed{.tenant = slot.tenant,
+                        .schedule = slot.schedule,
+                        .subject = slot.subject,
+                        .first = slot.slot,
+                        .last = slot.until,
+                        .count = count});
+    }
+    round.tell(Finalized{.job = slot.job,
+                         .tenant = std::move(slot.tenant),
+                         .schedule = std::move(slot.schedule),
+                         .subject = std::move(slot.subject),
+                         .slot = slot.slot,
+                         .status = slot.outcome,
+                         .count = count});
+  }
+}
+
+Instant Node::horizon(Instant now) const { return std::max(loader_.horizon(), add_clamped(now, kAhead)); }
+
+Result<void> Node::add_ready(Round& round) {
+  if (const std::vector<ReadyJob> released = planner_.take_released(); !released.empty()) round.add_ready(released);
+  if (round.ready.empty()) return {};
+  if (serves_) {
+    for (const ReadyJob& job : round.ready) close_unserved(job.type);
+  }
+  return dispatcher_.add(round.ready, horizon(round.now), round.now);
+}
+
+void Node::close_unserved(TypeId type) {
+  if (!known_types_.insert(type).second) return;
+  if (!serves_(store_.jobs().type_name(type))) dispatcher_.ready().set_type_closed(type, true);
+}
+
+Duration Node::sleep_after(Instant now, BootTime boot) {
+  if (!loader_.is_done() && failures_ == 0) return {};
+  Duration sleep = options_.tick;
+  if (failures_ > 0) {
+    sleep = std::min(kRetryMax, kRetryFirst * (1U << std::min(failures_ - 1, 10U)));
+    return sleep;
+  }
+  const auto until = [&](std::optional<Instant> at) {
+    if (at) keep_shorter(sleep, *at <= now ? Duration::zero() : *at - now);
+  };
+  const auto until_boot = [&](std::optional<BootTime> at) {
+    if (at) keep_shorter(sleep, *at - boot);
+  };
+  if (!settling_.empty() || planner_.has_released() || picked_all_) return {};
+  until_boot(next_tick_);
+  until_boot(runs_.next_due());
+  until_boot(pruner_.next_at());
+  until_boot(bulk_.next_at());
+  until(dispatcher_.next_due());
+  until(planner_.next_due());
+  until(rules_.next_change());
+  if (dispatching_) until(dispatcher_.ready().next_opening(now));
+  return sleep;
+}
+
+// ---- Calls ------------------------------------------------------------------------------------------------------
+
+void Node::perform(Call call) {
+  if (options_.threaded && driver_.load() != std::this_thread::get_id()) {
+    inbox_.put(std::move(call));
+    return;
+  }
+  Round round = begin_round();
+  const bool committed = commit(round, [&]() -> Result<void> {
+    call.run(round);
+    TRY(add_ready(round));
+    tell_finalized(round);
+    return {};
+  });
+  call.finish(committed ? Result<void>() : Result<void>(std::unexpected(commit_error_)));
+  tell(round);
+  bell_->ring();
+}
+
+void Node::ask_to_stop(Round& round, JobId job) {
+  round.on_commit.emplace_back([this, job] {
+    if (const RunPtr run = runs_.find(job)) run->stop_requested = true;
+  });
+}
+
+void Node::apply_document(Round& round, const DocumentKey& key, std::optional<std::string> body) {
+  round.on_commit.emplace_back([this, key, body = std::move(body), now = round.now] {
+    rules_.apply(key, body ? std::optional<std::string_view>(*body) : std::nullopt, dispatcher_.ready(), now);
+  });
+}
+
+std::optional<std::string> Node::holds(const ReadyPlace& place, Instant now) {
+  ReadySet& ready = dispatcher_.ready();
+  return ready.holds(ready.place(place), now);
+}
+
+// ---- Claims -----------------------------------------------------------------------------------------------------
+
+void Node::pick(const Round& round) {
+  picked_all_ = false;
+  if (!dispatching_ || !loader_.has_rules()) return;
+  const std::uint32_t all = rules_.config().max_concurrent_jobs.value_or(options_.max_concurrency);
+  std::size_t allowed = std::min(all, options_.max_concurrency);
+  // Claims may run ahead of handlers, so that one commit serves many; a lower cap for all leaves no room for that.
+  if (all >= options_.max_concurrency) {
+    allowed += std::min(runs_.lately_finished(round.boot), options_.prefetch_max);
+  }
+  while (runs_.size() + picks_.size() < allowed) {
+    if (picks_.size() == kClaimsMax) {
+      picked_all_ = true;
+      return;
+    }
+    auto pick = dispatcher_.ready().pick(round.now);
+    if (!pick) return;
+    picks_.push_back(*pick);
+  }
+}
+
+Result<void> Node::claim(Round& round) {
+  pick(round);
+  if (picks_.empty()) return {};
+  std::vector<JobId> ids;
+  ids.reserve(picks_.size());
+  for (const ReadySet::Pick& pick : picks_) ids.push_back(pick.entry.id);
+  TRY_ASSIGN(claimed_, store_.jobs().claim({.worker = options_.worker, .in_process = true, .jobs = ids}));
+  for (const Changed& one : claimed_->overdue) changed(round, one);
+  for (const HeldJob& held : claimed_->held) {
+    round.on_commit.emplace_back([this, held] { planner_.hold(held.schedule, held.job); });
+  }
+  // The clock was set back, or somebody moved them: they wait again.
+  TRY(dispatcher_.add(claimed_->early, horizon(round.now), round.now));
+  return {};
+}
+
+void Node::start(Round& round) {
+  if (picks_.empty()) return;
+  std::unordered_map<JobId, LeasedJob*> leased;
+  if (claimed_) {
+    for (LeasedJob& job : claimed_->jobs) leased.emplace(job.id, &job);
+  }
+  for (const ReadySet::Pick& pick : picks_) {
+    const auto found = leased.find(pick.entry.id);
+    if (found == leased.end()) {
+      if (claimed_) {
+        dispatcher_.ready().drop(pick, round.now);
+      } else {
+        dispatcher_.ready().put_back(pick, round.now);
+      }
+      continue;
+    }
+    auto run = std::make_shared<Run>();
+    run->job = std::move(*found->second);
+    leased.erase(found);  // an entry that stood twice
+    run->place = pick.place;
+    run->notifies = dispatcher_.ready().place(pick.place).notifies;
+    if (run->job.options.find("on_ambiguous") != std::string::npos) {
+      if (const auto options = read_options(run->job.options)) run->on_ambiguous = options->on_ambiguous;
+    }
+    round.tell(JobPicked{.job = run->job.id,
+                         .tenant = run->job.tenant,
+                         .type = run->job.type,
+                         .lateness = std::max(Duration::zero(), round.now - run->job.run_at)});
+    runs_.add(run, round.boot);
+    runner_->start(std::move(run));
+  }
+}
+
+// ---- Gates ------------------------------------------------------------------------------------------------------
+
+void Node::open_gates(const Round& round) {
+  const auto next = rules_.next_change();
+  if (!next || *next > round.now) return;
+  for (const RuleBook::Opened& opened : rules_.refresh(dispatcher_.ready(), round.now)) {
+    // All that one gate held would else start in the same instant.
+    for (const ReadySet::Pick& held : dispatcher_.ready().take_all(opened.tenant, opened.only_notifying)) {
+      dispatcher_.add_later(held.place, held.entry, add_clamped(round.now, release_delay(held.entry.id)));
+    }
+  }
+}
+
+// ---- Events -----------------------------------------------------------------------------------------------------
+
+void Node::tell(Round& round) {
+  {
+    const std::scoped_lock lock(counters_mutex_);
+    add(counters_, std::exchange(round.counts, {}));
+  }
+  for (EventBody& body : std::exchange(round.events, {})) {
+    const Event event{.at = round.now, .body = std::move(body)};
+    for (const EventListener& listener : listeners_) listener(event);
+  }
+}
+
+Counters Node::counters() const {
+  const std::scoped_lock lock(counters_mutex_);
+  return counters_;
+}
+
+void Node::tell_levels(Round& round) {
+  if (const std::uint64_t depth = dispatcher_.ready().size(); depth != told_depth_) {
+    round.tell(QueueDepth{.depth = depth});
+    told_depth_ = depth;
+  }
+  if (const auto in_flight = static_cast<std::uint32_t>(runs_.size()); in_flight != told_in_flight_) {
+    round.tell(InFlight{.in_flight = in_flight, .max_concurrency = options_.max_concurrency});
+    told_in_flight_ = in_flight;
+  }
+}
+
+}  // namespace carillon

@@ -1,0 +1,210 @@
+// One running engine: the single driver of everything that is ready, running and due.
+//
+// One thread calls `step` again and again. A step is one round: it takes what other threads have asked for and what
+// handlers have finished, and puts all of it, with heartbeats, planning, upkeep and the next claims, into one
+// transaction. So a busy node pays one fsync for many jobs, an idle one starts a job with the very commit that stored
+// it, and its memory needs no locks. Memory follows after the commit; if that fails, nothing has happened and the next
+// round tries again.
+//
+// Other threads call `call`, and handlers the port. Without a thread of its own (`Options::threaded` false) a node is
+// driven by hand, and calls are made on the spot.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/bell.h"
+#include "engine/bulk.h"
+#include "engine/dispatcher.h"
+#include "engine/finished.h"
+#include "engine/inbox.h"
+#include "engine/loader.h"
+#include "engine/planner.h"
+#include "engine/port.h"
+#include "engine/pruner.h"
+#include "engine/round.h"
+#include "engine/rule_book.h"
+#include "engine/run_table.h"
+#include "engine/runner.h"
+#include "store/store.h"
+
+namespace carillon {
+
+class Node {
+ public:
+  struct Options {
+    std::string worker = "engine";
+    std::uint32_t max_concurrency = 8;
+    std::size_t prefetch_max = 1000;
+    Duration tick = std::chrono::seconds(1);
+    Duration retention = std::chrono::days(7);
+    Duration prune_every = std::chrono::hours(1);
+    bool threaded = true;
+  };
+  // All of them must outlive the node; the runner is given before the first step.
+  Node(Store& store, const StoreClock& clock, Options options);
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+  // Calls that still wait are refused.
+  ~Node();
+
+  // ---- Before the first step ----
+  void set_runner(Runner& runner) { runner_ = &runner; }
+  void add_listener(EventListener listener) { listeners_.push_back(std::move(listener)); }
+  // With it, types that it does not name stay queued.
+  void serve_only(std::function<bool(std::string_view)> serves) { serves_ = std::move(serves); }
+  std::shared_ptr<Port> port();
+  std::shared_ptr<FinishedQueue> finished() { return finished_; }
+  Bell& bell() { return *bell_; }
+
+  // ---- The driver ----
+  // One round. How long it may sleep then, unless the bell rings.
+  Duration step();
+  // Jobs start from now on.
+  void open() { dispatching_ = true; }
+  // No job starts any more; those that wait for a thread are handed back.
+  void begin_drain();
+  // What still runs is handed back: not a failure, no attempt used. The next step writes it.
+  void release_all();
+  // Nothing runs and nothing is to be written, but for handlers that ignored their timeout.
+  bool is_idle() const;
+  bool is_loaded() const { return loader_.is_done(); }
+
+  // ---- Any thread ----
+  // Runs `operation` inside of a round's transaction. Its answer holds once this returns: it was committed.
+  template <typename Answer>
+  Result<Answer> call(std::function<Result<Answer>(Round&)> operation);
+  Counters counters() const;
+
+  // ---- For operations, inside of a round ----
+  Store& store() { return store_; }
+  Planner& planner() { return planner_; }
+  BulkWork& bulk() { return bulk_; }
+  RuleBook& rules() { return rules_; }
+  const RuleBook& rules() const { return rules_; }
+  // A handler that runs is asked to stop, after the commit.
+  void ask_to_stop(Round& round, JobId job);
+  void apply_document(Round& round, const DocumentKey& key, std::optional<std::string> body);
+  // Why nothing of this job's place starts, for explain.
+  std::optional<std::string> holds(const ReadyPlace& place, Instant now);
+
+  const RunTable& runs() const { return runs_; }
+  const Dispatcher& dispatcher() const { return dispatcher_; }
+
+ private:
+  class NodePort;
+
+  // A word about an attempt that is to be written.
+  struct Settling {
+    RunPtr run;
+    Settlement settlement;
+    Finished::How how = Finished::How::returned;
+    bool thread_is_back = true;
+    Outcome::Kind kind = Outcome::Kind::done;
+    std::string limit;  // of rate_limited
+    std::optional<Instant> limited_until;
+  };
+
+  Round begin_round() const;
+  // Runs `body` as one transaction, then lets the memory follow. False: nothing has happened.
+  bool commit(Round& round, const std::function<Result<void>()>& body);
+  void perform(Call call);
+  void finish_calls(const Result<void>& committed);
+
+  void take_finished(const Round& round);
+  void collect_due(const Round& round);
+  bool has_work(const Round& round) const;
+  Result<void> write(Round& round);
+  Result<void> write_settlements(Round& round);
+  void settled(Round& round, const Settling& settling, const Result<Settled>& answer);
+  void told_settled(Round& round, const Settling& settling, const Settled& answer);
+  Result<void> write_heartbeats(Round& round);
+  Result<void> keep_up(Round& round);
+  Result<void> reap(Round& round);
+  Result<void> finish_overdue(Round& round);
+  Result<void> recover_leases(Round& round);
+  Result<void> plan(Round& round);
+  Result<void> add_ready(Round& round);
+  void pick(const Round& round);
+  Result<void> claim(Round& round);
+  void start(Round& round);
+  void free_caps(Run& run, bool tokens_too, Instant now);
+  void lost(Run& run, Instant now);
+  void close_unserved(TypeId type);
+  void changed(Round& round, const Changed& changed);
+  void open_gates(const Round& round);
+  void tell(Round& round);
+  void tell_levels(Round& round);
+  void tell_finalized(Round& round);
+  Duration sleep_after(Instant now, BootTime boot);
+  Instant horizon(Instant now) const;
+
+  Store& store_;
+  const StoreClock& clock_;
+  const Options options_;
+  Runner* runner_ = nullptr;
+  std::vector<EventListener> listeners_;
+  std::function<bool(std::string_view)> serves_;
+
+  // Shared with handlers that may outlive the node.
+  std::shared_ptr<Bell> bell_;
+  std::shared_ptr<FinishedQueue> finished_;
+  std::shared_ptr<NodePort> port_;
+
+  Inbox inbox_;
+  RuleBook rules_;
+  Dispatcher dispatcher_;
+  Planner planner_;
+  BulkWork bulk_;
+  Loader loader_;
+  Pruner pruner_;
+  RunTable runs_;
+
+  bool dispatching_ = false;
+  bool in_round_ = false;
+  bool picked_all_ = false;  // as many as a round may: there may be more
+  std::atomic<std::thread::id> driver_;
+  std::vector<Call> calls_;
+  std::vector<Settling> settling_;
+  RunTable::Due due_;
+  std::vector<ReadySet::Pick> picks_;
+  std::optional<Claimed> claimed_;
+  BootTime claim_sent_{};
+  BootTime next_tick_{};
+  bool recover_ = false;       // a commit failed and its fate is unknown: leases of ours may be there
+  std::uint32_t failures_ = 0;  // of commits, in a row
+  std::uint64_t told_depth_ = 0;
+  std::uint32_t told_in_flight_ = 0;
+  std::set<TypeId> known_types_;
+  Error commit_error_;  // of the last commit that failed
+
+  mutable std::mutex counters_mutex_;
+  Counters counters_;
+};
+
+template <typename Answer>
+Result<Answer> Node::call(std::function<Result<Answer>(Round&)> operation) {
+  auto answer = std::make_shared<Result<Answer>>(std::unexpected(Error{}));
+  auto promise = std::make_shared<std::promise<Result<Answer>>>();
+  std::future<Result<Answer>> future = promise->get_future();
+  perform({.run = [answer, operation = std::move(operation)](Round& round) { *answer = operation(round); },
+           .finish =
+               [answer, promise](const Result<void>& committed) {
+                 if (committed) {
+                   promise->set_value(std::move(*answer));
+                 } else {
+                   promise->set_value(std::unexpected(committed.error()));
+                 }
+               }});
+  return future.get();
+}
+
+}  // namespace carillon

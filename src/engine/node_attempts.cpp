@@ -1,0 +1,292 @@
+// The half of a node that deals with attempts: how they end, how they are kept, what becomes of those that are lost.
+#include <algorithm>
+#include <array>
+
+#include "engine/node.h"
+#include "engine/settlement.h"
+
+namespace carillon {
+
+namespace {
+
+constexpr std::size_t kSchedulesMax = 200;  // planned in one round
+constexpr std::size_t kUpkeepMax = 500;  // attempts or jobs ended in one round by time
+
+bool is_stale(const Error& error) {
+  return error.code == ErrorCode::stale_token || error.code == ErrorCode::not_found;
+}
+
+Duration duration_of(const Run& run, BootTime now) {
+  const BootTime started = run.started_boot;
+  return started == BootTime::zero() ? Duration::zero() : now - started;
+}
+
+}  // namespace
+
+// ---- What handlers said -------------------------------------------------------------------------------------------
+
+void Node::take_finished(const Round& round) {
+  for (Finished& finished : finished_->take()) {
+    Run& run = *finished.run;
+    if (run.over) {
+      // Its attempt has ended long ago; now its thread is free.
+      Round late{.now = round.now, .listening = round.listening};
+      late.tell(StaleWord{.job = run.job.id,
+                          .tenant = run.job.tenant,
+                          .success = finished.how == Finished::How::returned &&
+                                     finished.outcome.kind == Outcome::Kind::done});
+      tell(late);
+      runs_.remove(run, round.boot);
+      continue;
+    }
+    Settling settling{.run = finished.run,
+                      .settlement = settlement_of(finished, round.now),
+                      .how = finished.how,
+                      .kind = finished.outcome.kind};
+    if (finished.how == Finished::How::returned && finished.outcome.kind == Outcome::Kind::rate_limited) {
+      settling.limit = finished.outcome.limit;
+      settling.limited_until = rate_limited_until(finished.outcome, round.now);
+    }
+    settling_.push_back(std::move(settling));
+  }
+}
+
+Result<void> Node::write_settlements(Round& round) {
+  if (settling_.empty()) return {};
+  std::vector<Settlement> words;
+  words.reserve(settling_.size());
+  for (const Settling& settling : settling_) words.push_back(settling.settlement);
+  auto answers = store_.jobs().settle(words);
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    if (!answers[i]) continue;
+    round.add_ready(answers[i]->ready);
+    if (answers[i]->state == JobState::done) TRY(planner_.parent_done(round, settling_[i].run->job));
+  }
+  round.on_commit.emplace_back([this, &round, answers = std::move(answers)] {
+    const std::vector<Settling> said = std::exchange(settling_, {});
+    for (std::size_t i = 0; i < said.size(); ++i) settled(round, said[i], answers[i]);
+  });
+  return {};
+}
+
+void Node::settled(Round& round, const Settling& settling, const Result<Settled>& answer) {
+  Run& run = *settling.run;
+  if (!answer && !is_stale(answer.error()) && settling.thread_is_back && settling.how == Finished::How::returned) {
+    // Follow-ups that cannot be: the attempt has failed, and says why.
+    Finished refused{.run = settling.run, .outcome = fail(answer.error().message, "refused")};
+    settling_.push_back({.run = settling.run,
+                         .settlement = settlement_of(refused, round.now),
+                         .how = Finished::How::held,  // not again, should this be refused too
+                         .kind = Outcome::Kind::failed});
+    settling_.back().settlement.hold = false;
+    return;
+  }
+  if (answer) {
+    told_settled(round, settling, *answer);
+  } else {
+    round.tell(StaleWord{.job = run.job.id,
+                         .tenant = run.job.tenant,
+                         .success = settling.settlement.end.result == AttemptResult::ok && !settling.settlement.defer});
+  }
+  const bool unstarted = run.started_boot.load() == BootTime::zero();
+  free_caps(run, unstarted, round.now);
+  if (settling.limited_until) {
+    dispatcher_.ready().rate_limited(run.place, settling.limit, *settling.limited_until, round.now, true);
+  }
+  if (settling.thread_is_back) {
+    runs_.remove(run, round.boot);
+  } else {
+    run.over = true;
+    run.stop_requested = true;
+  }
+}
+
+void Node::told_settled(Round& round, const Settling& settling, const Settled& answer) {
+  const Run& run = *settling.run;
+  const Settlement& word = settling.settlement;
+  const AttemptResult result = word.end.result;
+  if (word.defer) {
+    round.tell(Deferred{
+        .job = run.job.id, .tenant = run.job.tenant, .reason = word.defer->reason, .until = word.defer->until});
+  } else if (result == AttemptResult::rate_limited) {
+    round.tell(RateLimited{.job = run.job.id,
+                           .tenant = run.job.tenant,
+                           .limit = settling.limit,
+                           .until = settling.limited_until.value_or(answer.run_at)});
+  } else if (result == AttemptResult::ok || result == AttemptResult::error || result == AttemptResult::timeout) {
+    round.tell(JobStopped{.job = run.job.id,
+                          .tenant = run.job.tenant,
+                          .type = run.job.type,
+                          .attempt = run.job.attempt,
+                          .duration = duration_of(run, round.boot),
+                          .result = result,
+                          .error_class = word.error.error_class});
+  }
+  if (!settling.thread_is_back && result == AttemptResult::timeout) {
+    round.tell(HandlerAbandoned{.job = run.job.id, .tenant = run.job.tenant, .type = run.job.type});
+  }
+  round.tell(JobChanged{.job = run.job.id, .tenant = run.job.tenant, .state = answer.state});
+}
+
+void Node::free_caps(Run& run, bool tokens_too, Instant now) {
+  if (!run.holds_caps) return;
+  run.holds_caps = false;
+  if (tokens_too) {
+    dispatcher_.ready().gave_back(run.place, now);
+  } else {
+    dispatcher_.ready().ended(run.place, now);
+  }
+}
+
+// ---- Keeping leases -----------------------------------------------------------------------------------------------
+
+void Node::collect_due(const Round& round) {
+  due_ = runs_.due(round.boot);
+  for (const RunPtr& run : due_.timeouts) {
+    run->timing_out = true;
+    settling_.push_back({.run = run, .settlement = timeout_of(*run), .thread_is_back = false});
+  }
+}
+
+Result<void> Node::write_heartbeats(Round& round) {
+  if (due_.beats.empty()) return {};
+  std::vector<Extension> extensions;
+  std::vector<bool> rebased;
+  for (const RunPtr& run : due_.beats) {
+    // The timeout counts from the moment the handler starts: until then, and once after, it begins anew.
+    const bool rebase = RunTable::timeout_is_early(*run);
+    rebased.push_back(rebase);
+    extensions.push_back(
+        {.job = run->job.id, .token = run->job.token, .started = !rebase, .progress = run->take_progress()});
+  }
+  auto answers = store_.jobs().extend(extensions);
+  round.on_commit.emplace_back([this, &round, rebased = std::move(rebased), answers = std::move(answers)] {
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      Run& run = *due_.beats[i];
+      if (answers[i]) {
+        if (rebased[i]) run.timeout_from = round.boot;
+        runs_.renewed(run, round.boot);
+        if (answers[i]->cancel_requested) run.stop_requested = true;
+      } else if (is_stale(answers[i].error())) {
+        lost(run, round.now);
+      }
+    }
+  });
+  return {};
+}
+
+// The attempt is not ours any more: what it says will be refused. Its thread keeps its slot until it returns.
+void Node::lost(Run& run, Instant now) {
+  run.stop_requested = true;
+  run.lease_until = BootTime::zero();
+  free_caps(run, false, now);
+  if (run.withdraw()) {
+    runs_.remove(run, clock_.boot());
+  } else {
+    run.over = true;
+  }
+}
+
+// ---- Upkeep, once a tick --------------------------------------------------------------------------------------------
+
+Result<void> Node::keep_up(Round& round) {
+  TRY(reap(round));
+  TRY(finish_overdue(round));
+  TRY(loader_.load_later(round));
+  tell_levels(round);
+  round.on_commit.emplace_back([this, boot = round.boot] { next_tick_ = boot + options_.tick; });
+  return {};
+}
+
+Result<void> Node::reap(Round& round) {
+  TRY_ASSIGN(const std::vector<Reaped> reaped, store_.jobs().reap(kUpkeepMax));
+  for (const Reaped& one : reaped) {
+    round.add_ready(one.ready);
+    if (one.result == AttemptResult::timeout) {
+      round.tell(JobStopped{.job = one.id,
+                            .tenant = one.tenant,
+                            .type = one.type,
+                            .result = AttemptResult::timeout,
+                            .error_class = "timeout"});
+    } else {
+      round.tell(LeaseLost{.job = one.id, .tenant = one.tenant, .worker = one.worker});
+    }
+    round.tell(JobChanged{.job = one.id, .tenant = one.tenant, .state = one.state});
+    round.on_commit.emplace_back([this, id = one.id, now = round.now] {
+      if (const RunPtr run = runs_.find(id); run && !run->over) lost(*run, now);
+    });
+  }
+  return {};
+}
+
+Result<void> Node::finish_overdue(Round& round) {
+  TRY_ASSIGN(const std::vector<Changed> finished, store_.jobs().finish_overdue(kUpkeepMax));
+  for (const Changed& one : finished) changed(round, one);
+  return {};
+}
+
+void Node::changed(Round& round, const Changed& changed) {
+  round.add_ready(changed.ready);
+  round.tell(JobChanged{.job = changed.id, .tenant = changed.tenant, .state = changed.state});
+  if (!is_final(changed.state)) return;
+  round.on_commit.emplace_back([this, id = changed.id, now = round.now] {
+    if (const RunPtr run = runs_.find(id); run && !run->over) lost(*run, now);
+  });
+}
+
+Result<void> Node::recover_leases(Round& round) {
+  TRY_ASSIGN(const std::vector<LeaseRow> leases, store_.jobs().leases());
+  std::vector<Settlement> releases;
+  for (const LeaseRow& lease : leases) {
+    if (!lease.in_process || lease.worker != options_.worker) continue;
+    const RunPtr run = runs_.find(lease.job);
+    if (run && run->job.token == lease.token) continue;
+    releases.push_back({.job = lease.job,
+                        .token = lease.token,
+                        .end = {.result = AttemptResult::released, .started = false}});
+  }
+  for (const Result<Settled>& released : store_.jobs().settle(releases)) {
+    if (released) round.add_ready(released->ready);
+  }
+  round.on_commit.emplace_back([this] { recover_ = false; });
+  return {};
+}
+
+// ---- The end ------------------------------------------------------------------------------------------------------
+
+void Node::begin_drain() {
+  dispatching_ = false;
+  for (const RunPtr& run : runs_.all()) {
+    if (run->over || !run->withdraw()) continue;
+    settling_.push_back(
+        {.run = run, .settlement = release_of(*run, false), .how = Finished::How::not_started});
+  }
+}
+
+void Node::release_all() {
+  for (const RunPtr& run : runs_.all()) {
+    if (run->over || run->timing_out) continue;
+    run->stop_requested = true;
+    run->timing_out = true;
+    settling_.push_back({.run = run, .settlement = release_of(*run, true), .thread_is_back = false});
+  }
+}
+
+bool Node::is_idle() const {
+  return settling_.empty() && std::ranges::all_of(runs_.all(), [](const RunPtr& run) { return run->over; });
+}
+
+Result<void> Node::plan(Round& round) {
+  const auto due = planner_.next_due();
+  if (!due || *due > round.now) return {};
+  const BootTime begun = clock_.boot();
+  const std::size_t ready_before = round.ready.size();
+  TRY_ASSIGN(const std::uint64_t scanned, planner_.step(round, kSchedulesMax));
+  round.tell(TickStopped{.duration = clock_.boot() - begun,
+                         .users_scanned = scanned,
+                         .eligible_in_window = scanned,
+                         .enqueued = round.ready.size() - ready_before});
+  return {};
+}
+
+}  // namespace carillon

@@ -1,0 +1,181 @@
+#include "engine/node_client.h"
+
+#include <array>
+
+#include "engine/job_info.h"
+#include "engine/settlement.h"
+
+namespace carillon {
+
+namespace {
+
+EnqueuedJob enqueued(Round& round, const NewJob& job, const Enqueued& made) {
+  if (!made.deduplicated) {
+    if (made.state == JobState::queued) round.ready.push_back(made.ready);
+    round.tell(JobChanged{.job = made.id, .tenant = job.tenant, .state = made.state});
+  }
+  return {.id = made.id, .deduplicated = made.deduplicated, .state = made.state};
+}
+
+JobState changed(Node& node, Round& round, std::string_view tenant, const Changed& change) {
+  round.add_ready(change.ready);
+  round.tell(JobChanged{.job = change.id, .tenant = std::string(tenant), .state = change.state});
+  if (change.cancel_requested) node.ask_to_stop(round, change.id);
+  return change.state;
+}
+
+}  // namespace
+
+Result<EnqueuedJob> NodeClient::enqueue_new(std::function<Result<NewJob>(Round&)> make) {
+  return node_.call<EnqueuedJob>([&, make = std::move(make)](Round& round) -> Result<EnqueuedJob> {
+    TRY_ASSIGN(const NewJob job, make(round));
+    TRY_ASSIGN(const Enqueued made, std::move(node_.store().jobs().enqueue(std::array{job}).front()));
+    return enqueued(round, job, made);
+  });
+}
+
+Result<EnqueuedJob> NodeClient::enqueue(const JobRequest& job) {
+  return enqueue_new([&](Round& round) -> Result<NewJob> { return new_job_of(job, round.now); });
+}
+
+Result<std::vector<EnqueuedJob>> NodeClient::enqueue_all(std::span<const JobRequest> jobs) {
+  return node_.call<std::vector<EnqueuedJob>>([&](Round& round) -> Result<std::vector<EnqueuedJob>> {
+    std::vector<NewJob> wanted;
+    wanted.reserve(jobs.size());
+    for (const JobRequest& job : jobs) wanted.push_back(new_job_of(job, round.now));
+    TRY_ASSIGN(const std::vector<Enqueued> made, node_.store().jobs().enqueue_all(wanted));
+    std::vector<EnqueuedJob> answers;
+    answers.reserve(made.size());
+    for (std::size_t i = 0; i < made.size(); ++i) answers.push_back(enqueued(round, wanted[i], made[i]));
+    return answers;
+  });
+}
+
+Result<JobInfo> NodeClient::job(std::string_view tenant, JobId id) {
+  TRY_ASSIGN(const JobView view, node_.store().reader().job(tenant, id));
+  return job_info_of(view, node_.rules(), node_.store().jobs().now());
+}
+
+Result<JobList> NodeClient::jobs(const JobQuery& query, JobId before, std::size_t limit) {
+  const JobFilter filter{.tenant = query.tenant,
+                         .states = query.states,
+                         .type = query.type,
+                         .queue = query.queue,
+                         .schedule = query.schedule,
+                         .subject = query.subject,
+                         .tag = query.tag};
+  TRY_ASSIGN(const JobPage page, node_.store().reader().jobs(filter, before, limit));
+  JobList list{.next_before = page.next_before};
+  for (const JobView& view : page.jobs) {
+    TRY_ASSIGN(JobInfo info, job_info_of(view, node_.rules(), node_.store().jobs().now()));
+    list.jobs.push_back(std::move(info));
+  }
+  return list;
+}
+
+Result<JobState> NodeClient::act(std::string_view tenant, JobAction action, JobId id) {
+  return node_.call<JobState>([&](Round& round) -> Result<JobState> {
+    TRY_ASSIGN(const Changed change, std::move(node_.store().jobs().act(tenant, action, std::array{id}).front()));
+    return changed(node_, round, tenant, change);
+  });
+}
+
+Result<JobState> NodeClient::cancel(std::string_view tenant, JobId id) { return act(tenant, JobAction::cancel, id); }
+Result<JobState> NodeClient::retry(std::string_view tenant, JobId id) { return act(tenant, JobAction::retry, id); }
+Result<JobState> NodeClient::discard(std::string_view tenant, JobId id) { return act(tenant, JobAction::discard, id); }
+Result<JobState> NodeClient::run_now(std::string_view tenant, JobId id) { return act(tenant, JobAction::run_now, id); }
+
+Result<EnqueuedJob> NodeClient::rerun(std::string_view tenant, JobId id) {
+  TRY_ASSIGN(const JobInfo like, job(tenant, id));
+  return enqueue_new([&](Round&) -> Result<NewJob> {
+    NewJob again{.tenant = like.tenant,
+                 .queue = like.queue,
+                 .type = like.type,
+                 .payload = like.payload,
+                 .priority = like.priority,
+                 .subject = like.subject};
+    again.options.max_attempts = like.max_attempts.value_or(kMaxAttemptsDefault);
+    again.options.timeout = like.timeout;
+    again.options.limits = like.limits;
+    again.options.notifies = like.notifies;
+    again.options.tags = like.tags;
+    again.options.meta = like.meta;
+    again.options.origin = Origin::manual;
+    again.options.parent = like.id;
+    return again;
+  });
+}
+
+Result<JobState> NodeClient::change(std::string_view tenant, JobId id, std::optional<int> priority,
+                                    std::optional<Instant> run_at) {
+  return node_.call<JobState>([&](Round& round) -> Result<JobState> {
+    TRY_ASSIGN(const Changed change,
+               node_.store().jobs().patch(tenant, id, {.priority = priority, .run_at = run_at}));
+    return changed(node_, round, tenant, change);
+  });
+}
+
+// ---- Bulk work ----------------------------------------------------------------------------------------------------
+
+Result<BulkInfo> NodeClient::bulk(const BulkRequest& request) {
+  return node_.call<BulkInfo>([&](Round& round) { return node_.bulk().begin(round, request); });
+}
+
+Result<BulkInfo> NodeClient::bulk_status(std::string_view tenant, std::string_view id) {
+  TRY_ASSIGN(const Document document,
+             node_.store().reader().document(
+                 {.tenant = std::string(tenant), .kind = std::string(kBulkKind), .name = std::string(id)}));
+  TRY_ASSIGN(const BulkState state, read_bulk(document.body));
+  return state.info;
+}
+
+Result<BulkInfo> NodeClient::stop_bulk(std::string_view tenant, std::string_view id) {
+  return node_.call<BulkInfo>([&](Round& round) { return node_.bulk().stop(round, tenant, id); });
+}
+
+// ---- Settings -----------------------------------------------------------------------------------------------------
+
+Result<void> NodeClient::put_document(DocumentKey key, std::optional<std::string_view> body) {
+  return node_.call<void>([&](Round& round) -> Result<void> {
+    if (body) {
+      const auto before = node_.store().admin().document(key);
+      TRY_ASSIGN(std::string whole, merged_document(key.kind, *body,
+                                                    before ? std::optional<std::string_view>(before->body)
+                                                           : std::nullopt));
+      TRY(node_.store().admin().put_document({.key = key, .body = whole}, std::nullopt));
+      node_.apply_document(round, key, std::move(whole));
+      return {};
+    }
+    const auto deleted = node_.store().admin().delete_document(key, std::nullopt);
+    // Clearing what is not set is no error.
+    if (!deleted && deleted.error().code != ErrorCode::not_found) return deleted;
+    node_.apply_document(round, key, std::nullopt);
+    return {};
+  });
+}
+
+Result<void> NodeClient::put_settings(std::string_view tenant, std::string_view settings) {
+  return put_document({.tenant = std::string(tenant), .kind = std::string(kSettingsKind), .name = {}}, settings);
+}
+
+Result<void> NodeClient::put_queue(std::string_view tenant, std::string_view queue, std::string_view settings) {
+  return put_document({.tenant = std::string(tenant), .kind = std::string(kQueueKind), .name = std::string(queue)},
+                      settings);
+}
+
+Result<void> NodeClient::put_limit(std::string_view tenant, std::string_view name,
+                                   std::optional<std::string_view> rule) {
+  TRY(check_name("limit", name));
+  return put_document({.tenant = std::string(tenant), .kind = std::string(kLimitKind), .name = std::string(name)},
+                      rule);
+}
+
+Result<void> NodeClient::put_maintenance(std::string_view tenant, std::optional<std::string_view> maintenance) {
+  return put_document({.tenant = std::string(tenant), .kind = std::string(kMaintenanceKind), .name = {}}, maintenance);
+}
+
+Result<void> NodeClient::put_config(std::string_view config) {
+  return put_document({.tenant = {}, .kind = std::string(kConfigKind), .name = {}}, config);
+}
+
+}  // namespace carillon

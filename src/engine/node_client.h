@@ -1,0 +1,63 @@
+// The client of a node: each write is a call into its next round, each question goes to the store's reader.
+#pragma once
+
+#include <carillon/client.h>
+
+#include "engine/node.h"
+
+namespace carillon {
+
+class NodeClient final : public Client {
+ public:
+  explicit NodeClient(Node& node) : node_(node) {}
+  NodeClient(const NodeClient&) = delete;
+  NodeClient& operator=(const NodeClient&) = delete;
+  ~NodeClient() override = default;
+
+  Result<EnqueuedJob> enqueue(const JobRequest& job) override;
+  Result<std::vector<EnqueuedJob>> enqueue_all(std::span<const JobRequest> jobs) override;
+  Result<JobInfo> job(std::string_view tenant, JobId id) override;
+  Result<JobList> jobs(const JobQuery& query, JobId before, std::size_t limit) override;
+  Result<JobState> cancel(std::string_view tenant, JobId id) override;
+  Result<JobState> retry(std::string_view tenant, JobId id) override;
+  Result<JobState> discard(std::string_view tenant, JobId id) override;
+  Result<JobState> run_now(std::string_view tenant, JobId id) override;
+  Result<EnqueuedJob> rerun(std::string_view tenant, JobId id) override;
+  Result<JobState> change(std::string_view tenant, JobId id, std::optional<int> priority,
+                          std::optional<Instant> run_at) override;
+  Result<Explanation> explain(std::string_view tenant, JobId id) override;
+
+  Result<BulkInfo> bulk(const BulkRequest& request) override;
+  Result<BulkInfo> bulk_status(std::string_view tenant, std::string_view id) override;
+  Result<BulkInfo> stop_bulk(std::string_view tenant, std::string_view id) override;
+
+  Result<ScheduleInfo> schedule_recurring(const ScheduleRequest& request) override;
+  Result<ScheduleInfo> put_schedule(std::string_view tenant, std::string_view definition,
+                                    std::optional<std::int64_t> if_revision) override;
+  Result<ScheduleInfo> schedule(std::string_view tenant, std::string_view name) override;
+  Result<std::vector<ScheduleInfo>> schedules(std::string_view tenant, std::string_view after,
+                                              std::size_t limit) override;
+  Result<ScheduleInfo> pause(std::string_view tenant, std::string_view name, std::optional<Instant> until) override;
+  Result<ScheduleInfo> resume(std::string_view tenant, std::string_view name) override;
+  Result<void> delete_schedule(std::string_view tenant, std::string_view name) override;
+  Result<EnqueuedJob> trigger(std::string_view tenant, std::string_view name, const TriggerOptions& options) override;
+  Result<std::vector<PreviewTime>> preview(std::string_view tenant, std::string_view name, std::size_t count) override;
+  Result<Explanation> explain_schedule(std::string_view tenant, std::string_view name) override;
+
+  Result<void> put_settings(std::string_view tenant, std::string_view settings) override;
+  Result<void> put_queue(std::string_view tenant, std::string_view queue, std::string_view settings) override;
+  Result<void> put_limit(std::string_view tenant, std::string_view name,
+                         std::optional<std::string_view> rule) override;
+  Result<void> put_maintenance(std::string_view tenant, std::optional<std::string_view> maintenance) override;
+  Result<void> put_config(std::string_view config) override;
+
+ private:
+  Result<EnqueuedJob> enqueue_new(std::function<Result<NewJob>(Round&)> make);
+  Result<JobState> act(std::string_view tenant, JobAction action, JobId id);
+  Result<ScheduleInfo> info_of(const ScheduleRow& row);
+  Result<void> put_document(DocumentKey key, std::optional<std::string_view> body);
+
+  Node& node_;
+};
+
+}  // namespace carillon

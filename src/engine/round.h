@@ -1,0 +1,36 @@
+// One round of a node: everything that it writes goes into one transaction, and its memory follows only what was
+// committed.
+#pragma once
+
+#include <carillon/events.h>
+
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "engine/counting.h"
+#include "store/job_store.h"
+
+namespace carillon {
+
+struct Round {
+  Instant now;
+  BootTime boot{};
+  // What has become ready. It may stand in the ready set before the commit: the row decides when it is claimed.
+  std::vector<ReadyJob> ready;
+  // Told to listeners after the commit; counted always.
+  bool listening = true;
+  std::vector<EventBody> events;
+  Counters counts;
+  // Called after the commit, in order; none of them if it fails.
+  std::vector<std::function<void()>> on_commit;
+
+  template <typename T>
+  void tell(T event) {
+    count(counts, event);
+    if (listening) events.emplace_back(std::move(event));
+  }
+  void add_ready(const std::vector<ReadyJob>& jobs) { ready.insert(ready.end(), jobs.begin(), jobs.end()); }
+};
+
+}  // namespace carillon

@@ -1,0 +1,192 @@
+#include "engine/rule_book.h"
+
+#include <algorithm>
+
+namespace carillon {
+
+namespace {
+
+// Nothing if there is none, or if it cannot be read: a later version may have written it.
+template <typename Parse>
+auto read(Parse parse, std::optional<std::string_view> body)
+    -> std::optional<typename std::invoke_result_t<Parse, std::string_view>::value_type> {
+  if (!body) return std::nullopt;
+  auto value = parse(*body);
+  if (!value) return std::nullopt;
+  return *std::move(value);
+}
+
+constexpr auto kTenant = [](std::string_view body) { return parse_tenant_settings(body); };
+constexpr auto kQueue = [](std::string_view body) { return parse_queue_settings(body); };
+constexpr auto kConfig = [](std::string_view body) { return parse_engine_config(body); };
+
+template <typename T>
+Result<void> check(Result<T> parsed) {
+  if (!parsed) return std::unexpected(std::move(parsed).error());
+  return {};
+}
+
+Zone zone_or(const std::optional<std::string>& name, const Zone& otherwise) {
+  if (!name) return otherwise;
+  auto zone = Zone::load(*name);
+  return zone ? *std::move(zone) : otherwise;
+}
+
+void keep_earlier(std::optional<Instant>& earliest, std::optional<Instant> at, Instant now) {
+  if (at && *at > now && (!earliest || *at < *earliest)) earliest = at;
+}
+
+}  // namespace
+
+Result<void> check_document(std::string_view kind, std::string_view body) {
+  if (kind == kSettingsKind) return check(parse_tenant_settings(body));
+  if (kind == kQueueKind) return check(parse_queue_settings(body));
+  if (kind == kLimitKind) return check(parse_limit_rule(body));
+  if (kind == kMaintenanceKind) return check(parse_maintenance(body));
+  if (kind == kConfigKind) return check(parse_engine_config(body));
+  return {};
+}
+
+void RuleBook::apply(const DocumentKey& key, std::optional<std::string_view> body, ReadySet& ready, Instant now) {
+  const std::scoped_lock lock(mutex_);
+  if (key.kind == kSettingsKind) {
+    apply_settings(key.tenant, body, ready);
+  } else if (key.kind == kQueueKind) {
+    const QueueSettings queue = read(kQueue, body).value_or(QueueSettings{});
+    ready.set_queue_cap(key.tenant, key.name, queue.max_concurrency);
+    ready.set_queue_closed(key.tenant, key.name, queue.paused);
+  } else if (key.kind == kLimitKind) {
+    ready.set_limit(key.tenant, key.name, read(parse_limit_rule, body), now);
+  } else if (key.kind == kMaintenanceKind) {
+    auto maintenance = read(parse_maintenance, body);
+    if (key.tenant.empty()) {
+      maintenance_for_all_ = std::move(maintenance);
+    } else {
+      Tenant& tenant = tenants_[key.tenant];
+      update_zones(tenant);
+      tenant.maintenance = std::move(maintenance);
+    }
+  } else if (key.kind == kConfigKind) {
+    apply_config(body, ready);
+  }
+  next_change_ = now;
+}
+
+void RuleBook::apply_settings(const std::string& name, std::optional<std::string_view> body, ReadySet& ready) {
+  Tenant& tenant = tenants_[name];
+  tenant.settings = read(kTenant, body).value_or(TenantSettings{});
+  update_zones(tenant);
+  ready.set_weight(name, tenant.settings.weight);
+  ready.set_tenant_cap(name, tenant.settings.max_concurrency);
+}
+
+void RuleBook::apply_config(std::optional<std::string_view> body, ReadySet& ready) {
+  config_ = read(kConfig, body).value_or(EngineConfig{});
+  zone_ = zone_or(config_.timezone, Zone::utc());
+  for (auto& [name, tenant] : tenants_) update_zones(tenant);
+  static_cast<void>(ready);
+}
+
+void RuleBook::update_zones(Tenant& tenant) const {
+  tenant.zone = zone_or(tenant.settings.timezone, zone_);
+  tenant.quiet_zone = tenant.settings.quiet_hours ? zone_or(tenant.settings.quiet_hours->timezone, tenant.zone)
+                                                  : tenant.zone;
+}
+
+namespace {
+
+// What the fields of `body` make of what was set before, as a whole document.
+template <typename T>
+Result<std::string> merge(std::string_view body, std::optional<std::string_view> before,
+                          Result<T> (*parse)(std::string_view, T), std::string (*write)(const T&)) {
+  T onto;
+  if (before) {
+    if (auto known = parse(*before, T{})) onto = *std::move(known);
+  }
+  TRY_ASSIGN(const T merged, parse(body, std::move(onto)));
+  return write(merged);
+}
+
+}  // namespace
+
+Result<std::string> merged_document(std::string_view kind, std::string_view body,
+                                    std::optional<std::string_view> before) {
+  if (kind == kSettingsKind) return merge(body, before, parse_tenant_settings, write_tenant_settings);
+  if (kind == kQueueKind) return merge(body, before, parse_queue_settings, write_queue_settings);
+  if (kind == kConfigKind) return merge(body, before, parse_engine_config, write_engine_config);
+  TRY(check_document(kind, body));
+  return std::string(body);
+}
+
+std::vector<RuleBook::Opened> RuleBook::refresh(ReadySet& ready, Instant now) {
+  std::vector<Opened> opened;
+  std::optional<Instant> next;
+  const auto maintained = maintenance_at(maintenance_for_all_, now);
+  if (maintained) keep_earlier(next, maintained->until, now);
+  const bool all_closed = maintained.has_value() || !config_.enabled;
+  if (all_closed != all_closed_) {
+    ready.set_all_closed(all_closed);
+    if (!all_closed) opened.push_back({.tenant = {}, .only_notifying = false});
+    all_closed_ = all_closed;
+  }
+  for (auto& [name, tenant] : tenants_) {
+    const auto own = maintenance_at(tenant.maintenance, now);
+    if (own) keep_earlier(next, own->until, now);
+    const bool closed = own.has_value() || tenant.settings.paused;
+    if (closed != tenant.closed) {
+      ready.set_tenant_closed(name, closed);
+      if (!closed) opened.push_back({.tenant = name, .only_notifying = false});
+      tenant.closed = closed;
+    }
+    bool quiet = false;
+    if (tenant.settings.quiet_hours) {
+      quiet = quiet_at(*tenant.settings.quiet_hours, tenant.quiet_zone, now).has_value();
+      keep_earlier(next, quiet_changes_after(*tenant.settings.quiet_hours, tenant.quiet_zone, now), now);
+    }
+    if (quiet != tenant.quiet) {
+      ready.set_quiet(name, quiet);
+      if (!quiet) opened.push_back({.tenant = name, .only_notifying = true});
+      tenant.quiet = quiet;
+    }
+  }
+  next_change_ = next;
+  return opened;
+}
+
+std::optional<Closing> RuleBook::closing_of(const Tenant* tenant, bool notifies, Instant now) const {
+  return carillon::closed_for(GateFacts{.settings = tenant ? &tenant->settings : nullptr,
+                              .tenant_zone = tenant ? tenant->quiet_zone : Zone::utc(),
+                              .maintenance = tenant ? tenant->maintenance : std::nullopt,
+                              .maintenance_for_all = maintenance_for_all_},
+                    notifies, now);
+}
+
+std::optional<Closing> RuleBook::closed_for(std::string_view tenant, bool notifies, Instant now) const {
+  const std::scoped_lock lock(mutex_);
+  if (tenants_.empty() && !maintenance_for_all_) return std::nullopt;
+  const auto found = tenants_.find(tenant);
+  return closing_of(found == tenants_.end() ? nullptr : &found->second, notifies, now);
+}
+
+Zone RuleBook::zone_of(std::string_view tenant) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = tenants_.find(tenant);
+  return found == tenants_.end() ? zone_ : found->second.zone;
+}
+
+bool RuleBook::is_paused(std::string_view tenant) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = tenants_.find(tenant);
+  return found != tenants_.end() && found->second.settings.paused;
+}
+
+RetentionRule RuleBook::retention(Duration otherwise) const {
+  const std::scoped_lock lock(mutex_);
+  RetentionRule rule{.otherwise = config_.retention.value_or(otherwise)};
+  for (const auto& [name, tenant] : tenants_) {
+    if (tenant.settings.retention) rule.by_tenant.emplace_back(name, *tenant.settings.retention);
+  }
+  return rule;
+}
+
+}  // namespace carillon

@@ -1,0 +1,90 @@
+// What operators and tenants have set, as the engine uses it: weights, caps, pauses, limits, gates, retention.
+//
+// The node applies documents as they are committed; handlers ask about gates from their own threads.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/gate.h"
+#include "core/retention.h"
+#include "core/settings.h"
+#include "core/zone.h"
+#include "engine/ready_set.h"
+#include "store/rows.h"
+
+namespace carillon {
+
+// The kinds of documents.
+inline constexpr std::string_view kSettingsKind = "settings";        // of a tenant
+inline constexpr std::string_view kQueueKind = "queue";              // name: the queue
+inline constexpr std::string_view kLimitKind = "limit";              // name: the limit; tenant "": for all
+inline constexpr std::string_view kMaintenanceKind = "maintenance";  // tenant "": for all
+inline constexpr std::string_view kConfigKind = "config";            // tenant ""
+
+// Refuses a body that cannot be read, by kind. Kinds that are not ours are left alone.
+Result<void> check_document(std::string_view kind, std::string_view body);
+
+// The whole document that `body` makes of the one before it: fields that are given replace, null clears. Limits and
+// maintenance are replaced whole.
+Result<std::string> merged_document(std::string_view kind, std::string_view body,
+                                    std::optional<std::string_view> before);
+
+class RuleBook {
+ public:
+  RuleBook() = default;
+  RuleBook(const RuleBook&) = delete;
+  RuleBook& operator=(const RuleBook&) = delete;
+  ~RuleBook() = default;
+
+  // A document as it was committed; without a body it was deleted. One that cannot be read counts for nothing.
+  void apply(const DocumentKey& key, std::optional<std::string_view> body, ReadySet& ready, Instant now);
+
+  // Closes and opens what gates close and open at `now`. `opened` gets the tenants of which something opened.
+  struct Opened {
+    std::string tenant;   // "": all
+    bool only_notifying;  // quiet hours ended; else maintenance did
+  };
+  std::vector<Opened> refresh(ReadySet& ready, Instant now);
+  // When to refresh again.
+  std::optional<Instant> next_change() const { return next_change_; }
+
+  // Any thread.
+  std::optional<Closing> closed_for(std::string_view tenant, bool notifies, Instant now) const;
+  // The zone of schedules that name none.
+  Zone zone_of(std::string_view tenant) const;
+
+  const EngineConfig& config() const { return config_; }
+  bool is_paused(std::string_view tenant) const;
+  RetentionRule retention(Duration otherwise) const;
+
+ private:
+  struct Tenant {
+    TenantSettings settings;
+    std::optional<Maintenance> maintenance;
+    Zone zone = Zone::utc();        // of its settings, else the engine's, else UTC
+    Zone quiet_zone = Zone::utc();  // of its quiet hours, else `zone`
+    bool closed = false;            // as the ready set was told
+    bool quiet = false;
+  };
+
+  void apply_settings(const std::string& tenant, std::optional<std::string_view> body, ReadySet& ready);
+  void apply_config(std::optional<std::string_view> body, ReadySet& ready);
+  void update_zones(Tenant& tenant) const;
+  std::optional<Closing> closing_of(const Tenant* tenant, bool notifies, Instant now) const;
+
+  // Guards all below; only the node writes, so it reads without.
+  mutable std::mutex mutex_;
+  std::map<std::string, Tenant, std::less<>> tenants_;
+  std::optional<Maintenance> maintenance_for_all_;
+  EngineConfig config_;
+  Zone zone_ = Zone::utc();
+
+  bool all_closed_ = false;
+  std::optional<Instant> next_change_ = kInstantMin;
+};
+
+}  // namespace carillon

@@ -1,0 +1,76 @@
+#include "engine/run_context.h"
+
+#include <fmt/format.h>
+
+namespace carillon {
+
+namespace {
+
+RunningJob running_job(const LeasedJob& job) {
+  return {.id = job.id,
+          .tenant = job.tenant,
+          .queue = job.queue,
+          .type = job.type,
+          .payload = job.payload,
+          .priority = job.priority,
+          .attempt = job.attempt,
+          .token = job.token,
+          .run_at = job.run_at,
+          .deadline = job.deadline,
+          .schedule = job.schedule,
+          .subject = job.subject,
+          .slot = job.slot};
+}
+
+template <typename T>
+T value_or_throw(Result<T> result) {
+  if (!result) throw std::runtime_error(result.error().message);
+  if constexpr (!std::is_void_v<T>) return *std::move(result);
+}
+
+}  // namespace
+
+RunContext::RunContext(Run& run, Port& port) : run_(run), port_(port), job_(running_job(run.job)) {}
+
+const JsonValue& RunContext::payload() const {
+  if (!payload_) payload_ = value_or_throw(JsonValue::parse(job_.payload));
+  return *payload_;
+}
+
+OnceResult RunContext::once(std::string_view key, const std::function<void()>& effect) {
+  const EffectClaim claim = value_or_throw(port_.claim_effect(run_, key));
+  OnceResult result = OnceResult::done_now;
+  switch (claim.kind) {
+    case EffectClaim::Kind::done: return OnceResult::done_before;
+    case EffectClaim::Kind::first: break;
+    case EffectClaim::Kind::unknown:
+      if (run_.on_ambiguous == OnAmbiguous::hold) {
+        throw AmbiguousEffect(fmt::format("an earlier attempt began the effect \"{}\" and did not say how it ended", key));
+      }
+      result = OnceResult::ambiguous_rerun;
+      break;
+  }
+  // A handler that was stopped for longer than its lease must not act any more (invariant 11).
+  if (port_.boot() >= run_.lease_until.load()) throw std::runtime_error("the lease ran out before the effect");
+  try {
+    effect();
+  } catch (...) {
+    // It threw, so it did not happen: the next attempt may try again. If that cannot be written, it is ambiguous.
+    static_cast<void>(port_.effect_undone(run_, key));
+    throw;
+  }
+  value_or_throw(port_.effect_done(run_, key));
+  return result;
+}
+
+bool RunContext::cancelled() const { return run_.stop_requested || port_.boot() >= run_.lease_until.load(); }
+
+void RunContext::heartbeat(std::string_view progress) { run_.set_progress(std::string(progress)); }
+
+std::optional<GateClosing> RunContext::check_gates() const {
+  const auto closing = port_.gate(run_);
+  if (!closing) return std::nullopt;
+  return GateClosing{.reason = closing->reason, .until = closing->until};
+}
+
+}  // namespace carillon

@@ -1,0 +1,98 @@
+#include "engine/run_table.h"
+
+#include <algorithm>
+
+namespace carillon {
+
+namespace {
+
+constexpr BootTime kLately = std::chrono::milliseconds(10);
+// One that waits for a thread is looked at so often, to tell the store when its timeout begins.
+constexpr BootTime kLookAtWaiting = std::chrono::milliseconds(200);
+
+// When a started one times out.
+std::optional<BootTime> times_out_at(const Run& run) {
+  const BootTime started = run.started_boot;
+  if (started == BootTime::zero()) return std::nullopt;
+  return started + run.job.timeout;
+}
+
+}  // namespace
+
+bool RunTable::timeout_is_early(const Run& run) {
+  const BootTime started = run.started_boot;
+  return started == BootTime::zero() || started > run.timeout_from + kLookAtWaiting;
+}
+
+void RunTable::note_due(BootTime at) {
+  if (!next_due_ || at < *next_due_) next_due_ = at;
+}
+
+void RunTable::add(const RunPtr& run, BootTime sent) {
+  run->claimed_boot = sent;
+  run->timeout_from = sent;
+  renewed(*run, sent);
+  runs_[run->job.id] = run;
+}
+
+void RunTable::renewed(Run& run, BootTime sent) {
+  run.lease_until = sent + run.job.lease;
+  run.beat_at = sent + run.job.lease / kBeatsPerLease;
+  note_due(std::min({run.beat_at, sent + run.job.timeout, sent + kLookAtWaiting}));
+}
+
+RunPtr RunTable::find(JobId job) const {
+  const auto found = runs_.find(job);
+  return found == runs_.end() ? nullptr : found->second;
+}
+
+void RunTable::remove(const Run& run, BootTime boot) {
+  const auto found = runs_.find(run.job.id);
+  if (found == runs_.end() || found->second.get() != &run) return;
+  runs_.erase(found);
+  if (lately_.empty() || lately_.back().at != boot) lately_.push_back({.at = boot, .count = 0});
+  ++lately_.back().count;
+  ++lately_count_;
+}
+
+std::vector<RunPtr> RunTable::all() const {
+  std::vector<RunPtr> runs;
+  runs.reserve(runs_.size());
+  for (const auto& [id, run] : runs_) runs.push_back(run);
+  // The same order in every process: what follows from it must not depend on a hash table.
+  std::ranges::sort(runs, {}, [](const RunPtr& run) { return run->job.id; });
+  return runs;
+}
+
+RunTable::Due RunTable::due(BootTime boot) {
+  Due due;
+  if (!next_due_ || *next_due_ > boot) return due;
+  next_due_.reset();
+  for (const RunPtr& run : all()) {
+    if (run->over || run->timing_out) continue;
+    const auto times_out = times_out_at(*run);
+    if (times_out && *times_out <= boot) {
+      due.timeouts.push_back(run);
+      note_due(boot + kLookAtWaiting);
+      continue;
+    }
+    if (run->beat_at <= boot || (times_out && timeout_is_early(*run))) {
+      due.beats.push_back(run);
+      note_due(boot + kLookAtWaiting);
+    } else {
+      note_due(run->beat_at);
+    }
+    note_due(times_out ? *times_out : boot + kLookAtWaiting);
+  }
+  return due;
+}
+
+std::size_t RunTable::lately_finished(BootTime boot) {
+  while (!lately_.empty() && lately_.front().at + kLately < boot) {
+    lately_count_ -= lately_.front().count;
+    lately_.pop_front();
+  }
+  return lately_count_;
+}
+
+}  // namespace carillon

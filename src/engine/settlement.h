@@ -1,0 +1,27 @@
+// From a handler's word to what the store is told.
+#pragma once
+
+#include <carillon/outcome.h>
+
+#include "engine/finished.h"
+#include "store/job_store.h"
+
+namespace carillon {
+
+// A job as a program asked for it, as the store takes it. A delay counts from `now`.
+NewJob new_job_of(const JobRequest& request, Instant now);
+
+Instant instant_of(const RunAt& when, Instant now);
+
+// When a rate-limited job comes again: the time given, at most an hour ahead, else after a minute.
+Instant rate_limited_until(const Outcome& outcome, Instant now);
+
+Settlement settlement_of(const Finished& finished, Instant now);
+// The node ends an attempt itself.
+Settlement timeout_of(const Run& run);
+Settlement release_of(const Run& run, bool started);
+
+// Whether the attempt never reached its handler: what it took of limits returns.
+bool was_not_started(const Finished& finished);
+
+}  // namespace carillon
