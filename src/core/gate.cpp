@@ -38,16 +38,25 @@ bool begins_on(const QuietHours& quiet, LocalDays day) {
   return quiet.days.empty() || std::ranges::find(quiet.days, weekday_of(day)) != quiet.days.end();
 }
 
+// The instant from which on the clock never again shows a time before `end`, had it not skipped any.
+UnixSeconds last_end(const Zone& zone, const Zone::Mapping& end) {
+  // Set back exactly to the end, the clock shows no quiet time a second time.
+  const bool set_back_to_it = zone.stretch_at(end.second).begin == end.second;
+  return end.kind == Zone::Mapping::Kind::overlap && !set_back_to_it ? end.second : end.first;
+}
+
 // The hours that begin on `day`; nothing if a clock change skips them whole.
 std::optional<Span> span_of(const QuietHours& quiet, const Zone& zone, LocalDays day) {
   using Kind = Zone::Mapping::Kind;
   const LocalDays end_day = quiet.start < quiet.end ? day : day + days(1);
   const Zone::Mapping start = zone.resolve(day + seconds(quiet.start.seconds));
   const Zone::Mapping end = zone.resolve(end_day + seconds(quiet.end.seconds));
-  if (start.kind != Kind::gap) return Span{.begin = start.first, .end = end.second};
+  if (start.kind != Kind::gap) return Span{.begin = start.first, .end = last_end(zone, end)};
   const UnixSeconds change = zone.stretch_at(start.first).begin;
-  if (end.kind == Kind::gap && zone.stretch_at(end.first).begin == change) return std::nullopt;
-  return Span{.begin = change, .end = end.second};
+  const bool ends_in_it = end.kind == Kind::gap && zone.stretch_at(end.first).begin == change;
+  const bool ends_with_it = end.first == change;
+  if (ends_in_it || ends_with_it) return std::nullopt;
+  return Span{.begin = change, .end = last_end(zone, end)};
 }
 
 // The hours that begin on these days, in order; those that touch are one.

@@ -3,14 +3,15 @@
 // A gate is closed or open at an instant; when it is closed it says why, and until when if that is known. It changes no
 // job: what becomes of one that stands before a closed gate is the engine's to decide.
 //
-// Quiet hours are what people read off a clock on the wall: they begin when it first shows `start` and end when it last
-// shows `end`. So no instant at which the clock shows a quiet time is ever open:
+// Quiet hours are what people read off a clock on the wall: they begin when it first reaches `start`, and end when it
+// has been before `end` for the last time. So no instant at which the clock shows a quiet time is ever open:
 //
 //   the clock skips `start`        they begin with the change
 //   the clock skips `end`          they end as late as they would have, had the clock not changed
 //   the clock skips both at once   that day has none
 //   the clock shows `start` twice  they begin at the first
-//   the clock shows `end` twice    they end at the second, and stay quiet in between
+//   the clock shows `end` twice    they end at the second, and stay quiet in between; but at the first if the clock is
+//                                  set back exactly to `end`, as no quiet time is shown again
 //
 // Hours of two days that touch or overlap, as they can around a change, are one: `until` is the first instant that is
 // open.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/json_writer.h"
 #include "core/settings_reader.h"
@@ -48,7 +49,7 @@ Result<std::vector<Weekday>> read_days(std::string_view text, SettingsReader& re
 }
 
 Result<QuietHours> read_quiet_hours(std::string_view text, const Json& value, std::string path) {
-  SettingsReader reader(text, value, path);
+  SettingsReader reader(text, value, std::move(path));
   QuietHours quiet;
   TRY_ASSIGN(quiet.start, read_time(text, reader, "start"));
   TRY_ASSIGN(quiet.end, read_time(text, reader, "end"));

@@ -30,12 +30,12 @@ class SettingsReader {
       : text_(text), fields_(text, object, std::move(path)) {}
 
   struct Durations {
-    Duration min;
-    Duration max;
+    Duration min{};
+    Duration max{};
   };
   struct Numbers {
-    double min;
-    double max;
+    double min = 0;
+    double max = 0;
     bool above_min = false;  // `min` itself is not allowed
   };
 

@@ -104,7 +104,9 @@ class MinuteWalk {
 // Often close to what the clock shows around the change, where everything happens.
 TimeOfDay any_time(LocalSeconds near) {
   const std::int64_t middle = (near - std::chrono::floor<days>(near)) / 1min;
-  const std::int64_t minute = draw(0, 2) == 0 ? draw<std::int64_t>(0, 1439) : middle + draw<std::int64_t>(-150, 150);
+  std::int64_t minute = middle + draw<std::int64_t>(-150, 150);
+  if (draw(0, 2) == 0) minute = draw<std::int64_t>(0, 1439);
+  if (draw(0, 3) == 0) minute = middle + 30 * draw<std::int64_t>(-4, 4);  // as clocks change
   return {static_cast<std::int32_t>((minute + 1440) % 1440 * 60)};
 }
 
@@ -140,8 +142,7 @@ Case any_case() {
   const Change change = pick(kChanges);
   const Instant middle = utc(change.at);
   Case chosen{.zone = zone(change.zone), .hours = {}, .walk = {zone(change.zone), middle}, .middle = middle};
-  const Instant beside = draw(0, 1) == 0 ? middle : middle - 1min;
-  chosen.hours = any_hours(chosen.zone.to_local(beside));
+  chosen.hours = any_hours(chosen.zone.to_local(middle));
   chosen.walk.mark(chosen.hours);
   RC_LOG() << change.zone << " " << write_quiet_hours(chosen.hours) << '\n';
   return chosen;

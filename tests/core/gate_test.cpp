@@ -107,6 +107,7 @@ TEST(GateTest, HoursWhoseStartTheClockSkipsBeginWithTheChange) {
 TEST(GateTest, HoursThatTheClockSkipsWholeDoNotHappen) {
   const QuietHours night = hours("01:15", "01:45");
   EXPECT_EQ(changes(night, "Europe/London", "2026-03-28T01:45:00Z"), "2026-03-30T00:15:00Z");
+  EXPECT_EQ(changes(hours("01:30", "02:00"), "Europe/London", "2026-03-28T02:00:00Z"), "2026-03-30T00:30:00Z");
   // Samoa had no 30 December 2011, a Friday.
   const QuietHours friday = hours("09:00", "17:00", {Weekday::friday});
   EXPECT_EQ(changes(friday, "Pacific/Apia", "2011-12-24T12:00:00Z"), "2012-01-05T19:00:00Z");
@@ -116,6 +117,13 @@ TEST(GateTest, AnEndThatTheClockShowsTwiceIsTheSecond) {
   const QuietHours night = hours("22:00", "01:30");
   EXPECT_EQ(quiet(night, "Europe/London", "2026-10-24T22:00:00Z"), "2026-10-25T01:30:00Z");
   EXPECT_EQ(quiet(night, "Europe/London", "2026-10-25T00:45:00Z"), "2026-10-25T01:30:00Z");
+}
+
+TEST(GateTest, AnEndToWhichTheClockIsSetBackIsTheFirst) {
+  const QuietHours night = hours("22:00", "01:00");
+  EXPECT_EQ(quiet(night, "Europe/London", "2026-10-24T22:00:00Z"), "2026-10-25T00:00:00Z");
+  EXPECT_EQ(quiet(night, "Europe/London", "2026-10-25T00:30:00Z"), "open");
+  EXPECT_EQ(quiet(night, "Europe/London", "2026-10-25T01:00:00Z"), "open");
 }
 
 TEST(GateTest, AStartThatTheClockShowsTwiceIsTheFirst) {

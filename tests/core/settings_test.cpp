@@ -21,9 +21,9 @@ using test::utc;
 using test::value_of;
 using testing::HasSubstr;
 
-constexpr auto read_tenant = [](std::string_view json) { return parse_tenant_settings(json); };
-constexpr auto read_queue = [](std::string_view json) { return parse_queue_settings(json); };
-constexpr auto read_config = [](std::string_view json) { return parse_engine_config(json); };
+auto read_tenant(std::string_view json) { return parse_tenant_settings(json); }
+auto read_queue(std::string_view json) { return parse_queue_settings(json); }
+auto read_config(std::string_view json) { return parse_engine_config(json); }
 
 struct Unworkable {
   std::string_view text;
