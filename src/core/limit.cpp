@@ -10,7 +10,7 @@ namespace carillon {
 namespace {
 
 // Sums of many small fillings may fall short of a whole token by this much.
-constexpr double kRounding = 1e-9;
+constexpr double kRounding = 1e-12;
 
 double microseconds(Duration duration) { return static_cast<double>(duration.count()); }
 
@@ -65,7 +65,8 @@ void LimitState::advance(Instant now) {
 Instant LimitState::token_at() const {
   const double full_speed = tokens_per_microsecond();
   if (full_speed <= 0) return kInstantMax;
-  double missing = 1 - tokens_;
+  // Within the rounding, so that a time that is whole stays whole.
+  double missing = 1 - tokens_ - (kRounding / 2);
   double share = share_;
   Instant from = seen_;
   Instant step_end = clean_since_ + step_length();
