@@ -16,7 +16,7 @@ double microseconds(Duration duration) { return static_cast<double>(duration.cou
 
 }  // namespace
 
-LimitState::LimitState(const LimitRule& rule, Instant now) : rule_(rule), seen_(now) { tokens_ = burst(); }
+LimitState::LimitState(const LimitRule& rule, Instant now) : rule_(rule), tokens_(burst()), seen_(now) {}
 
 void LimitState::change(const LimitRule& rule, Instant now) {
   advance(now);

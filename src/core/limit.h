@@ -77,7 +77,7 @@ class LimitState {
   Instant token_at() const;
 
   LimitRule rule_;
-  double tokens_ = 0;
+  double tokens_;
   Instant seen_;                       // the bucket is filled up to here
   Instant held_until_ = kInstantMin;   // nothing starts before
   double share_ = 1;                   // of the configured rate

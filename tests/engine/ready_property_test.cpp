@@ -32,11 +32,11 @@ std::string any_queue() { return one_in(2) ? "q" : "r"; }
 std::string any_limit() { return one_in(2) ? "x" : "y"; }
 
 ReadyPlace any_place() {
-  static const std::vector<std::vector<std::string>> kLimits{{}, {"x"}, {"y"}, {"x", "y"}, {"y", "x", "y"}};
+  static const std::vector<std::vector<std::string>> choices{{}, {"x"}, {"y"}, {"x", "y"}, {"y", "x", "y"}};
   return {.tenant = any_tenant(),
           .queue = any_queue(),
           .type = {draw<std::int64_t>(1, 2)},
-          .limits = kLimits[draw<std::size_t>(0, kLimits.size() - 1)],
+          .limits = choices[draw<std::size_t>(0, choices.size() - 1)],
           .notifies = one_in(3)};
 }
 
