@@ -10,13 +10,13 @@ namespace carillon {
 namespace {
 
 // Sums of many small fillings may fall short of a whole token by this much.
-constexpr double kRounding = 1e-9;
+constexpr double kRounding = 1e-12;
 
 double microseconds(Duration duration) { return static_cast<double>(duration.count()); }
 
 }  // namespace
 
-LimitState::LimitState(const LimitRule& rule, Instant now) : rule_(rule), seen_(now) { tokens_ = burst(); }
+LimitState::LimitState(const LimitRule& rule, Instant now) : rule_(rule), tokens_(burst()), seen_(now) {}
 
 void LimitState::change(const LimitRule& rule, Instant now) {
   advance(now);
@@ -65,7 +65,8 @@ void LimitState::advance(Instant now) {
 Instant LimitState::token_at() const {
   const double full_speed = tokens_per_microsecond();
   if (full_speed <= 0) return kInstantMax;
-  double missing = 1 - tokens_;
+  // Within the rounding, so that a time that is whole stays whole.
+  double missing = 1 - tokens_ - (kRounding / 2);
   double share = share_;
   Instant from = seen_;
   Instant step_end = clean_since_ + step_length();

@@ -51,7 +51,8 @@ class LimitState {
 
   // One starts. The caller has seen that it may.
   void take(Instant now);
-  // It was not started after all: token and slot return.
+  // It was not started after all: token and slot return. It then does not count among the starts of any span, as long
+  // as the bucket has not been full in between; later, the token that returns is one more.
   void give_back(Instant now);
   // The attempt is over: the slot returns, the token stays used.
   void end();
@@ -76,7 +77,7 @@ class LimitState {
   Instant token_at() const;
 
   LimitRule rule_;
-  double tokens_ = 0;
+  double tokens_;
   Instant seen_;                       // the bucket is filled up to here
   Instant held_until_ = kInstantMin;   // nothing starts before
   double share_ = 1;                   // of the configured rate

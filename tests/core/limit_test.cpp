@@ -208,7 +208,7 @@ RC_GTEST_PROP(LimitProperty, NoSpanSeesMoreStartsThanBurstAndRateAllow, ()) {
       RC_ASSERT(opening.at > now);
       now = opening.at;
       RC_ASSERT(limit.opening(now).kind == Opening::Kind::now);
-    } else if (what == 6 && !running.empty()) {
+    } else if (what == 6 && !running.empty() && running.back() == now) {
       limit.give_back(now);
       starts.erase(std::ranges::find(starts, running.back()));
       running.pop_back();

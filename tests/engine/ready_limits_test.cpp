@@ -29,145 +29,145 @@ struct Where {
 class ReadyLimitsTest : public testing::Test {
  protected:
   PlaceId at(const Where& where) {
-    return ready.place({.tenant = where.tenant, .queue = where.queue, .type = {where.type}, .limits = where.limits});
+    return ready_.place({.tenant = where.tenant, .queue = where.queue, .type = {where.type}, .limits = where.limits});
   }
   PlaceId fill(const Where& where, std::int64_t first, std::int64_t count, std::uint8_t priority = kPriorityDefault) {
     const PlaceId place = at(where);
     for (std::int64_t id = first; id < first + count; ++id) {
-      ready.add(place, {.id = {id}, .run_at = kNow, .priority = priority});
+      ready_.add(place, {.id = {id}, .run_at = kNow, .priority = priority});
     }
     return place;
   }
 
-  ReadySet ready;
+  ReadySet ready_;
 };
 
 TEST_F(ReadyLimitsTest, ARateHoldsUntilItsTime) {
-  ready.set_limit("a", "x", LimitRule{.rate = 2}, kNow);
+  ready_.set_limit("a", "x", LimitRule{.rate = 2}, kNow);
   const PlaceId place = fill({}, 1, 9);
-  EXPECT_THAT(started(ready, 9), ElementsAre(1, 2));
-  EXPECT_EQ(ready.holds(place, kNow), "limit:x");
-  EXPECT_EQ(ready.next_opening(kNow), kNow + 500ms);
-  EXPECT_THAT(started(ready, 9, kNow + 499ms), ElementsAre());
-  EXPECT_THAT(started(ready, 9, kNow + 500ms), ElementsAre(3));
-  EXPECT_EQ(ready.next_opening(kNow + 500ms), kNow + 1s);
-  EXPECT_THAT(started(ready, 9, kNow + 1h), ElementsAre(4, 5));
+  EXPECT_THAT(started(ready_, 9), ElementsAre(1, 2));
+  EXPECT_EQ(ready_.holds(place, kNow), "limit:x");
+  EXPECT_EQ(ready_.next_opening(kNow), kNow + 500ms);
+  EXPECT_THAT(started(ready_, 9, kNow + 499ms), ElementsAre());
+  EXPECT_THAT(started(ready_, 9, kNow + 500ms), ElementsAre(3));
+  EXPECT_EQ(ready_.next_opening(kNow + 500ms), kNow + 1s);
+  EXPECT_THAT(started(ready_, 9, kNow + 1h), ElementsAre(4, 5));
 }
 
 TEST_F(ReadyLimitsTest, AnEndOpensAConcurrencyLimitButNotARate) {
-  ready.set_limit("a", "x", LimitRule{.rate = 1, .burst = 2, .concurrency = 1}, kNow);
+  ready_.set_limit("a", "x", LimitRule{.rate = 1, .burst = 2, .concurrency = 1}, kNow);
   const PlaceId place = fill({}, 1, 9);
-  EXPECT_THAT(started(ready, 9), ElementsAre(1));
-  EXPECT_FALSE(ready.next_opening(kNow));
-  ready.ended(place, kNow);
-  EXPECT_THAT(started(ready, 9), ElementsAre(2));
-  ready.ended(place, kNow);
-  EXPECT_THAT(started(ready, 9), ElementsAre());
-  EXPECT_EQ(ready.next_opening(kNow), kNow + 1s);
+  EXPECT_THAT(started(ready_, 9), ElementsAre(1));
+  EXPECT_FALSE(ready_.next_opening(kNow));
+  ready_.ended(place, kNow);
+  EXPECT_THAT(started(ready_, 9), ElementsAre(2));
+  ready_.ended(place, kNow);
+  EXPECT_THAT(started(ready_, 9), ElementsAre());
+  EXPECT_EQ(ready_.next_opening(kNow), kNow + 1s);
 }
 
 TEST_F(ReadyLimitsTest, WhatWasPutBackHasUsedNothing) {
-  ready.set_limit("a", "x", LimitRule{.rate = 1, .concurrency = 1}, kNow);
+  ready_.set_limit("a", "x", LimitRule{.rate = 1, .concurrency = 1}, kNow);
   const PlaceId place = fill({}, 1, 2);
-  ready.put_back(*ready.pick(kNow), kNow);
-  EXPECT_EQ(ready.size(), 2);
-  ready.drop(*ready.pick(kNow), kNow);
-  EXPECT_EQ(ready.size(), 1);
-  EXPECT_THAT(started(ready, 9), ElementsAre(2));
-  ready.gave_back(place, kNow);
+  ready_.put_back(*ready_.pick(kNow), kNow);
+  EXPECT_EQ(ready_.size(), 2);
+  ready_.drop(*ready_.pick(kNow), kNow);
+  EXPECT_EQ(ready_.size(), 1);
+  EXPECT_THAT(started(ready_, 9), ElementsAre(2));
+  ready_.gave_back(place, kNow);
   fill({}, 3, 1);
-  EXPECT_THAT(started(ready, 9), ElementsAre(3));
-  EXPECT_EQ(ready.running(), 1);
+  EXPECT_THAT(started(ready_, 9), ElementsAre(3));
+  EXPECT_EQ(ready_.running(), 1);
 }
 
 TEST_F(ReadyLimitsTest, AllLimitsOfAPlaceAreTakenOrNone) {
-  ready.set_limit("a", "x", LimitRule{.rate = 2}, kNow);
-  ready.set_limit("", "y", LimitRule{.concurrency = 1}, kNow);
+  ready_.set_limit("a", "x", LimitRule{.rate = 2}, kNow);
+  ready_.set_limit("", "y", LimitRule{.concurrency = 1}, kNow);
   fill({.limits = {"x", "y"}}, 1, 5);
-  EXPECT_THAT(started(ready, 9), ElementsAre(1));
+  EXPECT_THAT(started(ready_, 9), ElementsAre(1));
   // The second one found y in use and has left its token of x.
   fill({.limits = {"x"}}, 11, 5);
-  EXPECT_THAT(started(ready, 9), ElementsAre(11));
+  EXPECT_THAT(started(ready_, 9), ElementsAre(11));
 }
 
 TEST_F(ReadyLimitsTest, ANameTwiceIsOneLimit) {
-  ready.set_limit("a", "x", LimitRule{.concurrency = 1}, kNow);
+  ready_.set_limit("a", "x", LimitRule{.concurrency = 1}, kNow);
   fill({.limits = {"x", "x"}}, 1, 5);
-  EXPECT_THAT(started(ready, 9), ElementsAre(1));
+  EXPECT_THAT(started(ready_, 9), ElementsAre(1));
 }
 
 TEST_F(ReadyLimitsTest, ATenantsOwnLimitTakesThePlaceOfTheGlobalOne) {
-  ready.set_limit("", "x", LimitRule{.concurrency = 1}, kNow);
+  ready_.set_limit("", "x", LimitRule{.concurrency = 1}, kNow);
   fill({.tenant = "a"}, 1, 9);
   fill({.tenant = "b"}, 11, 9);
-  EXPECT_THAT(started(ready, 9), ElementsAre(1));
+  EXPECT_THAT(started(ready_, 9), ElementsAre(1));
   // What runs of tenant a leaves the global limit with it.
-  ready.set_limit("a", "x", LimitRule{.concurrency = 3}, kNow);
-  EXPECT_THAT(started(ready, 9), testing::UnorderedElementsAre(2, 3, 11));
-  ready.set_limit("a", "x", std::nullopt, kNow);
-  EXPECT_THAT(started(ready, 9), ElementsAre());
-  for (int i = 0; i < 3; ++i) ready.ended(at({.tenant = "a"}), kNow);
-  EXPECT_THAT(started(ready, 9), ElementsAre());
-  ready.ended(at({.tenant = "b"}), kNow);
-  EXPECT_EQ(started(ready, 9).size(), 1);
-  ready.set_limit("", "x", std::nullopt, kNow);
-  EXPECT_EQ(started(ready, 99).size(), 13);
+  ready_.set_limit("a", "x", LimitRule{.concurrency = 3}, kNow);
+  EXPECT_THAT(started(ready_, 9), testing::UnorderedElementsAre(2, 3, 11));
+  ready_.set_limit("a", "x", std::nullopt, kNow);
+  EXPECT_THAT(started(ready_, 9), ElementsAre());
+  for (int i = 0; i < 3; ++i) ready_.ended(at({.tenant = "a"}), kNow);
+  EXPECT_THAT(started(ready_, 9), ElementsAre());
+  ready_.ended(at({.tenant = "b"}), kNow);
+  EXPECT_EQ(started(ready_, 9).size(), 1);
+  ready_.set_limit("", "x", std::nullopt, kNow);
+  EXPECT_EQ(started(ready_, 99).size(), 13);
 }
 
 TEST_F(ReadyLimitsTest, AdoptedAttemptsUseSlots) {  // invariant 6
-  ready.set_limit("", "x", LimitRule{.rate = 1, .concurrency = 1}, kNow);
+  ready_.set_limit("", "x", LimitRule{.rate = 1, .concurrency = 1}, kNow);
   const PlaceId place = fill({}, 1, 1);
-  ready.adopt(place, kNow);
-  EXPECT_THAT(started(ready, 9), ElementsAre());
-  ready.ended(place, kNow);
-  EXPECT_THAT(started(ready, 9), ElementsAre(1));
+  ready_.adopt(place, kNow);
+  EXPECT_THAT(started(ready_, 9), ElementsAre());
+  ready_.ended(place, kNow);
+  EXPECT_THAT(started(ready_, 9), ElementsAre(1));
 }
 
 TEST_F(ReadyLimitsTest, RateLimitedHoldsTheLimitThatItNames) {
-  ready.set_limit("a", "x", LimitRule{.concurrency = 9}, kNow);
-  ready.set_limit("a", "y", LimitRule{.concurrency = 9}, kNow);
+  ready_.set_limit("a", "x", LimitRule{.concurrency = 9}, kNow);
+  ready_.set_limit("a", "y", LimitRule{.concurrency = 9}, kNow);
   const PlaceId both = at({.limits = {"x", "y"}});
   fill({.limits = {"x"}}, 1, 1);
   fill({.limits = {"y"}}, 11, 1);
-  ready.rate_limited(both, "z", kNow + 1min, kNow, true);
-  EXPECT_FALSE(ready.holds(both, kNow));
-  ready.rate_limited(both, "y", kNow + 1min, kNow, false);
-  EXPECT_THAT(started(ready, 9), ElementsAre(1));
-  EXPECT_EQ(ready.holds(both, kNow), "limit:y");
-  ready.rate_limited(both, "", kNow + 2min, kNow, false);
-  EXPECT_EQ(ready.holds(both, kNow), "limit:x");
-  EXPECT_EQ(ready.next_opening(kNow), kNow + 1min);
-  EXPECT_THAT(started(ready, 9, kNow + 1min), ElementsAre(11));
+  ready_.rate_limited(both, "z", kNow + 1min, kNow, true);
+  EXPECT_FALSE(ready_.holds(both, kNow));
+  ready_.rate_limited(both, "y", kNow + 1min, kNow, false);
+  EXPECT_THAT(started(ready_, 9), ElementsAre(1));
+  EXPECT_EQ(ready_.holds(both, kNow), "limit:y");
+  ready_.rate_limited(both, "", kNow + 2min, kNow, false);
+  EXPECT_EQ(ready_.holds(both, kNow), "limit:x");
+  EXPECT_EQ(ready_.next_opening(kNow), kNow + 1min);
+  EXPECT_THAT(started(ready_, 9, kNow + 1min), ElementsAre(11));
 }
 
 TEST_F(ReadyLimitsTest, ATenantsWordDoesNotTeachAGlobalLimit) {
-  ready.set_limit("", "x", LimitRule{.concurrency = 9}, kNow);
+  ready_.set_limit("", "x", LimitRule{.concurrency = 9}, kNow);
   const PlaceId place = at({});
-  ready.rate_limited(place, "x", kNow + 1min, kNow, false);
-  EXPECT_FALSE(ready.holds(place, kNow));
-  ready.rate_limited(place, "x", kNow + 1min, kNow, true);
-  EXPECT_EQ(ready.holds(place, kNow), "limit:x");
+  ready_.rate_limited(place, "x", kNow + 1min, kNow, false);
+  EXPECT_FALSE(ready_.holds(place, kNow));
+  ready_.rate_limited(place, "x", kNow + 1min, kNow, true);
+  EXPECT_EQ(ready_.holds(place, kNow), "limit:x");
 }
 
 TEST_F(ReadyLimitsTest, AHoldGoesWithItsRule) {
-  ready.set_limit("", "x", LimitRule{.concurrency = 9}, kNow);
+  ready_.set_limit("", "x", LimitRule{.concurrency = 9}, kNow);
   const PlaceId place = fill({}, 1, 1);
-  ready.rate_limited(place, "x", kNow + 1min, kNow, true);
-  EXPECT_THAT(started(ready, 9), ElementsAre());
-  ready.set_limit("", "x", std::nullopt, kNow);
-  EXPECT_THAT(started(ready, 9), ElementsAre(1));
+  ready_.rate_limited(place, "x", kNow + 1min, kNow, true);
+  EXPECT_THAT(started(ready_, 9), ElementsAre());
+  ready_.set_limit("", "x", std::nullopt, kNow);
+  EXPECT_THAT(started(ready_, 9), ElementsAre(1));
 }
 
 TEST_F(ReadyLimitsTest, ThePriorityOfALaneHoldsAmongThoseWhoWait) {
-  ready.set_limit("a", "x", LimitRule{.concurrency = 1}, kNow);
+  ready_.set_limit("a", "x", LimitRule{.concurrency = 1}, kNow);
   const PlaceId low = fill({.type = 1}, 1, 20, 5);
   fill({.type = 2}, 101, 20, 1);
   std::vector<std::int64_t> order;
   for (int i = 0; i < 20; ++i) {
-    const auto ids = started(ready, 9);
+    const auto ids = started(ready_, 9);
     ASSERT_EQ(ids.size(), 1);
     order.push_back(ids.front());
-    ready.ended(low, kNow);  // The two places draw on the same caps and limits.
+    ready_.ended(low, kNow);  // The two places draw on the same caps and limits.
   }
   // Of two that are due since the same instant, the lower id has waited longest.
   EXPECT_GE(std::ranges::count_if(order, [](std::int64_t id) { return id > 100; }), 18);
@@ -175,39 +175,39 @@ TEST_F(ReadyLimitsTest, ThePriorityOfALaneHoldsAmongThoseWhoWait) {
 }
 
 TEST_F(ReadyLimitsTest, TenantsTakeTurnsAtALimitHoweverManyLanesTheyHave) {  // invariant 29
-  ready.set_limit("", "x", LimitRule{.concurrency = 1}, kNow);
+  ready_.set_limit("", "x", LimitRule{.concurrency = 1}, kNow);
   for (int i = 0; i < 100; ++i) fill({.tenant = "a", .queue = std::to_string(i)}, 1000 + i, 5);
   const PlaceId single = fill({.tenant = "b"}, 1, 30);
   int of_b = 0;
   for (int i = 0; i < 40; ++i) {
-    const auto pick = ready.pick(kNow);
+    const auto pick = ready_.pick(kNow);
     ASSERT_TRUE(pick);
-    ASSERT_FALSE(ready.pick(kNow));
+    ASSERT_FALSE(ready_.pick(kNow));
     if (pick->place == single) ++of_b;
-    ready.ended(pick->place, kNow);
+    ready_.ended(pick->place, kNow);
   }
   EXPECT_GE(of_b, 19);
 }
 
 TEST_F(ReadyLimitsTest, APausedTenantDoesNotKeepTheSlotThatItsLineWasWokenFor) {
-  ready.set_limit("", "x", LimitRule{.concurrency = 1}, kNow);
+  ready_.set_limit("", "x", LimitRule{.concurrency = 1}, kNow);
   const PlaceId first = fill({.tenant = "a"}, 1, 5);
   fill({.tenant = "b"}, 11, 5);
   fill({.tenant = "c", .limits = {}}, 21, 50);
-  EXPECT_EQ(started(ready, 3).size(), 3);
-  ready.set_tenant_closed("b", true);
-  ready.ended(first, kNow);
-  EXPECT_THAT(started(ready, 10), testing::Contains(testing::Lt(10)));
+  EXPECT_EQ(started(ready_, 3).size(), 3);
+  ready_.set_tenant_closed("b", true);
+  ready_.ended(first, kNow);
+  EXPECT_THAT(started(ready_, 10), testing::Contains(testing::Lt(10)));
 }
 
 TEST_F(ReadyLimitsTest, AClockThatWasCorrectedDoesNotHoldALimitForTheStep) {
-  ready.set_limit("a", "x", LimitRule{.rate = 1}, kNow);
+  ready_.set_limit("a", "x", LimitRule{.rate = 1}, kNow);
   fill({}, 1, 5);
-  EXPECT_THAT(started(ready, 9), ElementsAre(1));
+  EXPECT_THAT(started(ready_, 9), ElementsAre(1));
   const Instant corrected = kNow - 5h;
-  EXPECT_THAT(started(ready, 9, corrected), ElementsAre());
-  EXPECT_EQ(ready.next_opening(corrected), corrected + 1s);
-  EXPECT_THAT(started(ready, 9, corrected + 1s), ElementsAre(2));
+  EXPECT_THAT(started(ready_, 9, corrected), ElementsAre());
+  EXPECT_EQ(ready_.next_opening(corrected), corrected + 1s);
+  EXPECT_THAT(started(ready_, 9, corrected + 1s), ElementsAre(2));
 }
 
 }  // namespace

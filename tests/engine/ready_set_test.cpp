@@ -120,7 +120,8 @@ TEST(ReadySetTest, EachTenantGetsItsWeightBeforeAnyGetsASecondRound) {  // invar
   ReadySet ready;
   ready.set_weight("b", 3);
   for (const char* const tenant : {"a", "b", "c"}) {
-    for (std::int64_t i = 0; i < 100; ++i) ready.add(ready.place(of(tenant)), entry(tenant[0] * 1000 + i));
+    for (std::int64_t i = 0; i < 100; ++i)
+      ready.add(ready.place(of(tenant)), entry((tenant[0] * std::int64_t{1000}) + i));
   }
   for (int round = 0; round < 10; ++round) {
     std::map<std::int64_t, int> starts;
