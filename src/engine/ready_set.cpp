@@ -17,8 +17,7 @@ constexpr std::size_t kWakesPerPick = 4;
 
 }  // namespace
 
-// ---- Places
-// ----------------------------------------------------------------------------------------------------------
+// ---- Places --------------------------------------------------------------------------------------------------------
 
 std::uint32_t ReadySet::tenant_number(std::string_view name) {
   if (const auto found = tenant_numbers_.find(name); found != tenant_numbers_.end()) return found->second;
@@ -56,8 +55,7 @@ PlaceId ReadySet::place(const ReadyPlace& place) {
   return id;
 }
 
-// ---- Lines
-// -----------------------------------------------------------------------------------------------------------
+// ---- Lines ---------------------------------------------------------------------------------------------------------
 
 bool ReadySet::shut(const ReadyLine& line) const {
   const ReadyPlace& at = place(line.place);
@@ -100,8 +98,22 @@ void ReadySet::put(ReadyLine& line, const ReadyEntry& entry) {
 
 void ReadySet::add(PlaceId place, const ReadyEntry& entry) { put(lines_[place.value], entry); }
 
-// ---- Starting
-// --------------------------------------------------------------------------------------------------------
+std::vector<ReadySet::Pick> ReadySet::take_all(std::string_view tenant, bool only_notifying) {
+  std::vector<Pick> taken;
+  for (ReadyLine& line : lines_) {
+    const ReadyPlace& at = place(line.place);
+    if ((!tenant.empty() && at.tenant != tenant) || (only_notifying && !at.notifies)) continue;
+    leave(line);
+    while (!line.empty()) {
+      taken.push_back({.place = line.place, .entry = line.pop(ReadyChoice::first)});
+      --size_;
+      --tenants_[line.tenant].size;
+    }
+  }
+  return taken;
+}
+
+// ---- Starting ------------------------------------------------------------------------------------------------------
 
 std::optional<ReadySet::Pick> ReadySet::pick(Instant now) {
   if (all_closed_) return std::nullopt;
@@ -148,8 +160,7 @@ ReadySet::Pick ReadySet::start(const ReadyTurns::Turn& turn, Instant now) {
   return pick;
 }
 
-// ---- What follows
-// ----------------------------------------------------------------------------------------------------
+// ---- What follows --------------------------------------------------------------------------------------------------
 
 void ReadySet::count(const ReadyLine& line, Count direction) {
   Tenant& tenant = tenants_[line.tenant];

@@ -51,6 +51,13 @@ class ReadySet {
   std::size_t size() const { return size_; }
   std::size_t size(std::string_view tenant) const;
 
+  // Takes out all that stands at one tenant's places (tenant "": at all), or only at those that notify.
+  struct Pick {
+    PlaceId place;
+    ReadyEntry entry;
+  };
+  std::vector<Pick> take_all(std::string_view tenant, bool only_notifying);
+
   // Rules. Each may come at any time, also for what nobody has used yet. A cap that falls below what runs ends nothing.
   void set_weight(std::string_view tenant, std::uint32_t weight);  // 1 unless set; 0 counts as 1
   void set_tenant_cap(std::string_view tenant, std::optional<std::uint32_t> cap);
@@ -63,10 +70,6 @@ class ReadySet {
   // Tenant "": for all. A place's limit is its tenant's own, else the global one, else nothing holds it.
   void set_limit(std::string_view tenant, std::string_view name, const std::optional<LimitRule>& rule, Instant now);
 
-  struct Pick {
-    PlaceId place;
-    ReadyEntry entry;
-  };
   // Takes the entry out and counts it on its tenant, queue and limits: on all of them, or nothing is taken. Nothing
   // only if nothing may start.
   std::optional<Pick> pick(Instant now);
