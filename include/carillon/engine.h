@@ -22,12 +22,12 @@
 namespace carillon {
 
 struct EngineOptions {
-  std::uint32_t max_concurrency = 0;               // 0: as many as there are cores
-  Duration tick = std::chrono::seconds(1);         // the longest that it sleeps
-  Duration drain = std::chrono::seconds(30);       // how long running attempts may take at the end
-  Duration retention = std::chrono::days(7);       // finished jobs are kept so long, unless their tenant says otherwise
-  std::string worker = "engine";                   // its name on leases
-  bool leave_unhandled = false;                    // types without a handler stay queued, instead of failing
+  std::uint32_t max_concurrency = 0;          // 0: as many as there are cores
+  Duration tick = std::chrono::seconds(1);    // the longest that it sleeps
+  Duration drain = std::chrono::seconds(30);  // how long running attempts may take at the end
+  Duration retention = std::chrono::days(7);  // finished jobs are kept so long, unless their tenant says otherwise
+  std::string worker = "engine";              // its name on leases
+  bool leave_unhandled = false;               // types without a handler stay queued, instead of failing
   // Where handlers run, if not on threads of the engine's own: called with a function to call once, on any thread.
   std::function<void(std::function<void()>)> executor;
 };

@@ -122,9 +122,8 @@ struct StoreFailed {
   std::string message;
 };
 
-using EventBody =
-    std::variant<TickStopped, QueueDepth, InFlight, JobStopped, Finalized, JobChanged, JobPicked, StaleWord, Deferred,
-                 RateLimited, Missed, LeaseLost, HandlerAbandoned, StoreFailed>;
+using EventBody = std::variant<TickStopped, QueueDepth, InFlight, JobStopped, Finalized, JobChanged, JobPicked,
+                               StaleWord, Deferred, RateLimited, Missed, LeaseLost, HandlerAbandoned, StoreFailed>;
 
 struct Event {
   Instant at;

@@ -21,12 +21,12 @@ class Outcome {
   enum class Kind : std::uint8_t { done, skipped, failed, permanent, deferred, rate_limited };
 
   Kind kind = Kind::done;
-  std::string output;           // JSON, of done
-  std::string reason;           // of skipped and deferred
-  std::string error;            // of failed and permanent
-  std::string error_class;      // a short word: req, llm, parse, …
-  std::optional<RunAt> again;   // of failed: instead of the policy's time; of deferred and rate_limited: when
-  std::string limit;            // of rate_limited: which of the job's limits; "": the first
+  std::string output;          // JSON, of done
+  std::string reason;          // of skipped and deferred
+  std::string error;           // of failed and permanent
+  std::string error_class;     // a short word: req, llm, parse, …
+  std::optional<RunAt> again;  // of failed: instead of the policy's time; of deferred and rate_limited: when
+  std::string limit;           // of rate_limited: which of the job's limits; "": the first
   std::vector<JobRequest> follow_ups;
   std::optional<Instant> expected_at;  // of the job's subject
   std::optional<std::string> status;
@@ -76,7 +76,8 @@ inline Outcome permanent(std::string error, std::string error_class = "unknown")
 }
 
 // A failed attempt whose next one is due then, whatever the retry policy says.
-inline Outcome retry_after(Duration delay, std::string error = "asked to come again", std::string error_class = "unknown") {
+inline Outcome retry_after(Duration delay, std::string error = "asked to come again",
+                           std::string error_class = "unknown") {
   Outcome outcome = fail(std::move(error), std::move(error_class));
   outcome.again = in(delay);
   return outcome;

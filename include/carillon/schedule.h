@@ -16,14 +16,14 @@ struct ScheduleRequest {
   std::string name;
   std::string tenant = "default";
   std::string type;
-  std::string rrule;               // RFC 5545
-  std::string cron;                // five fields, or six with seconds first
-  Duration every{};                // in absolute time
-  std::string daily;               // HH:MM
+  std::string rrule;  // RFC 5545
+  std::string cron;   // five fields, or six with seconds first
+  Duration every{};   // in absolute time
+  std::string daily;  // HH:MM
   std::optional<Instant> once;
-  std::string after;               // the name of another schedule: fires when its occurrence is done
-  std::string timezone;            // IANA name; "": the tenant's, else UTC
-  std::string start;               // local, of rrule
+  std::string after;     // the name of another schedule: fires when its occurrence is done
+  std::string timezone;  // IANA name; "": the tenant's, else UTC
+  std::string start;     // local, of rrule
   std::string payload = "null";
   std::string queue = "default";
   std::optional<int> priority;

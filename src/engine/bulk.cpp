@@ -75,7 +75,9 @@ Result<BulkState> read_bulk(std::string_view text) {
   bulk.info.id = object.text("id");
   bulk.info.state = object.text("state");
   const std::string action = object.text("action");
-  bulk.info.action = action == "cancel" ? BulkAction::cancel : action == "discard" ? BulkAction::discard : BulkAction::retry;
+  bulk.info.action = action == "cancel"    ? BulkAction::cancel
+                     : action == "discard" ? BulkAction::discard
+                                           : BulkAction::retry;
   bulk.info.done = static_cast<std::uint64_t>(object.integer("done").value_or(0));
   bulk.info.failed = static_cast<std::uint64_t>(object.integer("failed").value_or(0));
   bulk.after.value = object.integer("after").value_or(0);
@@ -113,8 +115,8 @@ void BulkWork::remember(Round& round, const BulkState& state, BootTime next_at) 
 
 Result<BulkInfo> BulkWork::begin(Round& round, const BulkRequest& request) {
   if (request.rate && (!(*request.rate >= 0.001) || *request.rate > kRateMax)) {
-    return invalid_request(fmt::format("rate is {}; it must lie between 0.001 and {} jobs a second", *request.rate,
-                                       kRateMax));
+    return invalid_request(
+        fmt::format("rate is {}; it must lie between 0.001 and {} jobs a second", *request.rate, kRateMax));
   }
   const JobQuery& query = request.query;
   BulkState state{.info = {.id = format_job_id(store_.jobs().new_job_id()),

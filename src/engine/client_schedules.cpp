@@ -70,9 +70,8 @@ Result<std::vector<ScheduleInfo>> NodeClient::schedules(std::string_view tenant,
 }
 
 Result<ScheduleInfo> NodeClient::pause(std::string_view tenant, std::string_view name, std::optional<Instant> until) {
-  TRY_ASSIGN(const ScheduleRow row, node_.call<ScheduleRow>([&](Round& round) {
-    return node_.planner().pause(round, tenant, name, until);
-  }));
+  TRY_ASSIGN(const ScheduleRow row,
+             node_.call<ScheduleRow>([&](Round& round) { return node_.planner().pause(round, tenant, name, until); }));
   return info_of(row);
 }
 
@@ -89,10 +88,8 @@ Result<void> NodeClient::delete_schedule(std::string_view tenant, std::string_vi
   });
 }
 
-Result<EnqueuedJob> NodeClient::trigger(std::string_view tenant, std::string_view name,
-                                        const TriggerOptions& options) {
-  return enqueue_new(
-      [&](Round&) { return node_.planner().manual(tenant, name, options.payload, options.priority); });
+Result<EnqueuedJob> NodeClient::trigger(std::string_view tenant, std::string_view name, const TriggerOptions& options) {
+  return enqueue_new([&](Round&) { return node_.planner().manual(tenant, name, options.payload, options.priority); });
 }
 
 Result<std::vector<PreviewTime>> NodeClient::preview(std::string_view tenant, std::string_view name,

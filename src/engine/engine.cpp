@@ -130,8 +130,8 @@ class Engine::Parts {
 
   // The second signal: everything is left as it is, for the next start to find.
   void wait_for_end(const EndSignals& signals) {
-    std::array<pollfd, 2> fds{{{.fd = signals.fd(), .events = POLLIN, .revents = 0},
-                               {.fd = stopped_, .events = POLLIN, .revents = 0}}};
+    std::array<pollfd, 2> fds{
+        {{.fd = signals.fd(), .events = POLLIN, .revents = 0}, {.fd = stopped_, .events = POLLIN, .revents = 0}}};
     bool asked = false;
     std::thread stopper;
     while (true) {

@@ -44,105 +44,103 @@ void add_bucket(Line& line, Instant slot) {
 
 Line line_of(const Event& event) {
   Line line;
-  std::visit(
-      Overloaded{
-          [&](const TickStopped& tick) {
-            line.measurements.integer("duration_ms", milliseconds(tick.duration));
-            line.metadata.integer("users_scanned", number(tick.users_scanned))
-                .integer("eligible_in_window", number(tick.eligible_in_window))
-                .integer("enqueued", number(tick.enqueued))
-                .integer("cutoff_finalized", number(tick.cutoff_finalized));
-          },
-          [&](const QueueDepth& queue) {
-            line.measurements.integer("depth", number(queue.depth));
-            line.metadata.text("today", format_instant(event.at).substr(0, 10));
-          },
-          [&](const InFlight& level) {
-            line.measurements.integer("in_flight", level.in_flight);
-            line.metadata.integer("max_concurrency", level.max_concurrency);
-          },
-          [&](const JobStopped& stopped) {
-            line.measurements.integer("duration_ms", milliseconds(stopped.duration));
-            line.who(stopped.job, stopped.tenant);
-            line.metadata.text("type", stopped.type).integer("attempt", stopped.attempt);
-            line.metadata.text("result", to_string(stopped.result));
-            if (stopped.error_class.empty()) {
-              line.metadata.raw("error_class", "null");
-            } else {
-              line.metadata.text("error_class", stopped.error_class);
-            }
-          },
-          [&](const Finalized& finalized) {
-            line.who(finalized.job, finalized.tenant);
-            line.metadata.text("schedule", finalized.schedule).text("subject", finalized.subject);
-            line.metadata.text("status",
-                               finalized.status == JobState::done ? "success" : to_string(finalized.status));
-            line.metadata.integer("count", number(finalized.count));
-            add_bucket(line, finalized.slot);
-          },
-          [&](const JobChanged& changed) {
-            line.metadata.text("id", format_job_id(changed.job)).text("tenant", changed.tenant);
-            line.metadata.text("state", to_string(changed.state));
-          },
-          [&](const JobPicked& picked) {
-            line.measurements.integer("lateness_ms", milliseconds(picked.lateness));
-            line.who(picked.job, picked.tenant);
-            line.metadata.text("type", picked.type);
-          },
-          [&](const StaleWord& word) { line.who(word.job, word.tenant); },
-          [&](const Deferred& deferred) {
-            line.who(deferred.job, deferred.tenant);
-            line.metadata.text("reason", deferred.reason);
-            line.until("until", deferred.until);
-          },
-          [&](const RateLimited& limited) {
-            line.who(limited.job, limited.tenant);
-            line.metadata.text("limit", limited.limit);
-            line.until("until", limited.until);
-          },
-          [&](const Missed& missed) {
-            line.who({}, missed.tenant);
-            line.metadata.text("schedule", missed.schedule).text("subject", missed.subject);
-            line.until("first", missed.first);
-            line.until("last", missed.last);
-            line.metadata.integer("count", number(missed.count));
-          },
-          [&](const LeaseLost& lost) {
-            line.who(lost.job, lost.tenant);
-            line.metadata.text("worker", lost.worker);
-          },
-          [&](const HandlerAbandoned& abandoned) {
-            line.who(abandoned.job, abandoned.tenant);
-            line.metadata.text("type", abandoned.type);
-          },
-          [&](const StoreFailed& failure) { line.metadata.text("message", failure.message); },
-      },
-      event.body);
+  std::visit(Overloaded{
+                 [&](const TickStopped& tick) {
+                   line.measurements.integer("duration_ms", milliseconds(tick.duration));
+                   line.metadata.integer("users_scanned", number(tick.users_scanned))
+                       .integer("eligible_in_window", number(tick.eligible_in_window))
+                       .integer("enqueued", number(tick.enqueued))
+                       .integer("cutoff_finalized", number(tick.cutoff_finalized));
+                 },
+                 [&](const QueueDepth& queue) {
+                   line.measurements.integer("depth", number(queue.depth));
+                   line.metadata.text("today", format_instant(event.at).substr(0, 10));
+                 },
+                 [&](const InFlight& level) {
+                   line.measurements.integer("in_flight", level.in_flight);
+                   line.metadata.integer("max_concurrency", level.max_concurrency);
+                 },
+                 [&](const JobStopped& stopped) {
+                   line.measurements.integer("duration_ms", milliseconds(stopped.duration));
+                   line.who(stopped.job, stopped.tenant);
+                   line.metadata.text("type", stopped.type).integer("attempt", stopped.attempt);
+                   line.metadata.text("result", to_string(stopped.result));
+                   if (stopped.error_class.empty()) {
+                     line.metadata.raw("error_class", "null");
+                   } else {
+                     line.metadata.text("error_class", stopped.error_class);
+                   }
+                 },
+                 [&](const Finalized& finalized) {
+                   line.who(finalized.job, finalized.tenant);
+                   line.metadata.text("schedule", finalized.schedule).text("subject", finalized.subject);
+                   line.metadata.text("status",
+                                      finalized.status == JobState::done ? "success" : to_string(finalized.status));
+                   line.metadata.integer("count", number(finalized.count));
+                   add_bucket(line, finalized.slot);
+                 },
+                 [&](const JobChanged& changed) {
+                   line.metadata.text("id", format_job_id(changed.job)).text("tenant", changed.tenant);
+                   line.metadata.text("state", to_string(changed.state));
+                 },
+                 [&](const JobPicked& picked) {
+                   line.measurements.integer("lateness_ms", milliseconds(picked.lateness));
+                   line.who(picked.job, picked.tenant);
+                   line.metadata.text("type", picked.type);
+                 },
+                 [&](const StaleWord& word) { line.who(word.job, word.tenant); },
+                 [&](const Deferred& deferred) {
+                   line.who(deferred.job, deferred.tenant);
+                   line.metadata.text("reason", deferred.reason);
+                   line.until("until", deferred.until);
+                 },
+                 [&](const RateLimited& limited) {
+                   line.who(limited.job, limited.tenant);
+                   line.metadata.text("limit", limited.limit);
+                   line.until("until", limited.until);
+                 },
+                 [&](const Missed& missed) {
+                   line.who({}, missed.tenant);
+                   line.metadata.text("schedule", missed.schedule).text("subject", missed.subject);
+                   line.until("first", missed.first);
+                   line.until("last", missed.last);
+                   line.metadata.integer("count", number(missed.count));
+                 },
+                 [&](const LeaseLost& lost) {
+                   line.who(lost.job, lost.tenant);
+                   line.metadata.text("worker", lost.worker);
+                 },
+                 [&](const HandlerAbandoned& abandoned) {
+                   line.who(abandoned.job, abandoned.tenant);
+                   line.metadata.text("type", abandoned.type);
+                 },
+                 [&](const StoreFailed& failure) { line.metadata.text("message", failure.message); },
+             },
+             event.body);
   return line;
 }
 
 }  // namespace
 
 std::string_view name_of(const Event& event) {
-  return std::visit(Overloaded{
-                        [](const TickStopped&) -> std::string_view { return "sched.tick.stop"; },
-                        [](const QueueDepth&) -> std::string_view { return "sched.queue.depth"; },
-                        [](const InFlight&) -> std::string_view { return "sched.executor.in_flight"; },
-                        [](const JobStopped&) -> std::string_view { return "sched.job.stop"; },
-                        [](const Finalized&) -> std::string_view { return "sched.finalize"; },
-                        [](const JobChanged&) -> std::string_view { return "job.changed"; },
-                        [](const JobPicked&) -> std::string_view { return "job.picked"; },
-                        [](const StaleWord& word) -> std::string_view {
-                          return word.success ? "late_success" : "stale_ack";
-                        },
-                        [](const Deferred&) -> std::string_view { return "deferred"; },
-                        [](const RateLimited&) -> std::string_view { return "rate_limited"; },
-                        [](const Missed&) -> std::string_view { return "missed"; },
-                        [](const LeaseLost&) -> std::string_view { return "lease_lost"; },
-                        [](const HandlerAbandoned&) -> std::string_view { return "handler.abandoned"; },
-                        [](const StoreFailed&) -> std::string_view { return "store.failed"; },
-                    },
-                    event.body);
+  return std::visit(
+      Overloaded{
+          [](const TickStopped&) -> std::string_view { return "sched.tick.stop"; },
+          [](const QueueDepth&) -> std::string_view { return "sched.queue.depth"; },
+          [](const InFlight&) -> std::string_view { return "sched.executor.in_flight"; },
+          [](const JobStopped&) -> std::string_view { return "sched.job.stop"; },
+          [](const Finalized&) -> std::string_view { return "sched.finalize"; },
+          [](const JobChanged&) -> std::string_view { return "job.changed"; },
+          [](const JobPicked&) -> std::string_view { return "job.picked"; },
+          [](const StaleWord& word) -> std::string_view { return word.success ? "late_success" : "stale_ack"; },
+          [](const Deferred&) -> std::string_view { return "deferred"; },
+          [](const RateLimited&) -> std::string_view { return "rate_limited"; },
+          [](const Missed&) -> std::string_view { return "missed"; },
+          [](const LeaseLost&) -> std::string_view { return "lease_lost"; },
+          [](const HandlerAbandoned&) -> std::string_view { return "handler.abandoned"; },
+          [](const StoreFailed&) -> std::string_view { return "store.failed"; },
+      },
+      event.body);
 }
 
 std::string to_json_line(const Event& event) {

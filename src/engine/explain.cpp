@@ -93,16 +93,16 @@ std::optional<Holding> holding_of(const JobFacts& facts) {
     }
     const bool retry = !job.attempts.empty() && job.attempts.back().result != AttemptResult::released;
     const std::string why = retry ? "retry_planned" : "not_due";
-    return Holding{.why = why,
-                   .text = fmt::format("{} {}", retry ? "the next attempt is at" : "it is due at",
-                                       format_instant(job.run_at)),
-                   .until = job.run_at};
+    return Holding{
+        .why = why,
+        .text = fmt::format("{} {}", retry ? "the next attempt is at" : "it is due at", format_instant(job.run_at)),
+        .until = job.run_at};
   }
   if (facts.gate) {
-    return Holding{.why = facts.gate->reason,
-                   .text = fmt::format("{} of tenant {}{}", facts.gate->reason, job.tenant,
-                                       until_text(facts.gate->until)),
-                   .until = facts.gate->until};
+    return Holding{
+        .why = facts.gate->reason,
+        .text = fmt::format("{} of tenant {}{}", facts.gate->reason, job.tenant, until_text(facts.gate->until)),
+        .until = facts.gate->until};
   }
   if (facts.held_by) return Holding{.why = *facts.held_by, .text = fmt::format("held by {}", *facts.held_by)};
   return std::nullopt;
@@ -135,8 +135,8 @@ Explanation explain_job(const JobFacts& facts) {
   switch (job.state) {
     case JobState::queued: explain_queued(explanation, facts); break;
     case JobState::waiting:
-      explanation.summary = fmt::format("waiting: for {} other job{}", job.depends_on.size(),
-                                        job.depends_on.size() == 1 ? "" : "s");
+      explanation.summary =
+          fmt::format("waiting: for {} other job{}", job.depends_on.size(), job.depends_on.size() == 1 ? "" : "s");
       explanation.steps.push_back({.at = facts.now, .what = "held", .why = "dependency", .detail = "{}"});
       break;
     case JobState::processing:
@@ -144,9 +144,9 @@ Explanation explain_job(const JobFacts& facts) {
                                         job.cancel_requested ? ", asked to stop" : "");
       break;
     case JobState::dlq:
-      explanation.summary = fmt::format("dlq: {} after {} attempt{}{}{}", job.reason, job.attempt,
-                                        job.attempt == 1 ? "" : "s", job.last_error.empty() ? "" : ": ",
-                                        job.last_error);
+      explanation.summary =
+          fmt::format("dlq: {} after {} attempt{}{}{}", job.reason, job.attempt, job.attempt == 1 ? "" : "s",
+                      job.last_error.empty() ? "" : ": ", job.last_error);
       break;
     default:
       explanation.summary = fmt::format("{}{}{}", to_string(job.state), job.reason.empty() ? "" : ": ", job.reason);
@@ -164,13 +164,12 @@ Explanation explain_schedule(const ScheduleFacts& facts) {
     detail.text("slot", format_instant(outcome.slot)).integer("count", outcome.count);
     if (outcome.job) detail.text("job_id", format_job_id(outcome.job));
     const bool ended = outcome.outcome.has_value();
-    explanation.steps.push_back(
-        {.at = outcome.at.value_or(outcome.slot),
-         .what = ended ? "finished" : "created",
-         .why = !outcome.reason.empty() ? outcome.reason
-                : ended                 ? std::string(to_string(*outcome.outcome))
-                                        : "scheduled",
-         .detail = detail.str()});
+    explanation.steps.push_back({.at = outcome.at.value_or(outcome.slot),
+                                 .what = ended ? "finished" : "created",
+                                 .why = !outcome.reason.empty() ? outcome.reason
+                                        : ended                 ? std::string(to_string(*outcome.outcome))
+                                                                : "scheduled",
+                                 .detail = detail.str()});
   }
   const bool paused = row.paused_until && *row.paused_until > facts.now;
   if (facts.subject) explanation.next_at = facts.subject->next_at;
@@ -179,8 +178,8 @@ Explanation explain_schedule(const ScheduleFacts& facts) {
     explanation.next_at.reset();
   } else if (paused) {
     const bool endless = *row.paused_until == kInstantMax;
-    explanation.summary = endless ? "paused until it is resumed"
-                                  : fmt::format("paused until {}", format_instant(*row.paused_until));
+    explanation.summary =
+        endless ? "paused until it is resumed" : fmt::format("paused until {}", format_instant(*row.paused_until));
     explanation.next_at.reset();
   } else if (facts.schedule && after_of(*facts.schedule)) {
     explanation.summary = fmt::format("runs after {}", after_of(*facts.schedule)->schedule);

@@ -13,8 +13,8 @@
 namespace carillon {
 
 struct Call {
-  std::function<void(Round&)> run;                      // inside of the transaction
-  std::function<void(const Result<void>&)> finish;      // after it, with how the commit went
+  std::function<void(Round&)> run;                  // inside of the transaction
+  std::function<void(const Result<void>&)> finish;  // after it, with how the commit went
 };
 
 class Inbox {

@@ -37,11 +37,11 @@ Result<void> Loader::load_rules(Round& round) {
       rules_.apply(document.key, document.body, dispatcher_.ready(), round.now);
     }
   }
-  round.on_commit.emplace_back([this, end = documents.size() < kRulesPage,
-                                last = documents.empty() ? rules_to_ : documents.back().key] {
-    rules_to_ = last;
-    if (end) stage_ = Stage::schedules;
-  });
+  round.on_commit.emplace_back(
+      [this, end = documents.size() < kRulesPage, last = documents.empty() ? rules_to_ : documents.back().key] {
+        rules_to_ = last;
+        if (end) stage_ = Stage::schedules;
+      });
   return {};
 }
 

@@ -12,8 +12,8 @@ namespace carillon {
 
 namespace {
 
-constexpr std::size_t kCallsMax = 1000;      // in one round
-constexpr std::size_t kClaimsMax = 1000;     // in one round
+constexpr std::size_t kCallsMax = 1000;   // in one round
+constexpr std::size_t kClaimsMax = 1000;  // in one round
 constexpr Duration kRetryFirst = std::chrono::milliseconds(10);
 constexpr Duration kRetryMax = std::chrono::seconds(1);
 // Jobs due within this are held in memory, as in Loader.

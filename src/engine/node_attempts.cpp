@@ -10,11 +10,9 @@ namespace carillon {
 namespace {
 
 constexpr std::size_t kSchedulesMax = 200;  // planned in one round
-constexpr std::size_t kUpkeepMax = 500;  // attempts or jobs ended in one round by time
+constexpr std::size_t kUpkeepMax = 500;     // attempts or jobs ended in one round by time
 
-bool is_stale(const Error& error) {
-  return error.code == ErrorCode::stale_token || error.code == ErrorCode::not_found;
-}
+bool is_stale(const Error& error) { return error.code == ErrorCode::stale_token || error.code == ErrorCode::not_found; }
 
 Duration duration_of(const Run& run, BootTime now) {
   const BootTime started = run.started_boot;
@@ -31,10 +29,10 @@ void Node::take_finished(const Round& round) {
     if (run.over) {
       // Its attempt has ended long ago; now its thread is free.
       Round late{.now = round.now, .listening = round.listening};
-      late.tell(StaleWord{.job = run.job.id,
-                          .tenant = run.job.tenant,
-                          .success = finished.how == Finished::How::returned &&
-                                     finished.outcome.kind == Outcome::Kind::done});
+      late.tell(StaleWord{
+          .job = run.job.id,
+          .tenant = run.job.tenant,
+          .success = finished.how == Finished::How::returned && finished.outcome.kind == Outcome::Kind::done});
       tell(late);
       runs_.remove(run, round.boot);
       continue;
@@ -241,9 +239,8 @@ Result<void> Node::recover_leases(Round& round) {
     if (!lease.in_process || lease.worker != options_.worker) continue;
     const RunPtr run = runs_.find(lease.job);
     if (run && run->job.token == lease.token) continue;
-    releases.push_back({.job = lease.job,
-                        .token = lease.token,
-                        .end = {.result = AttemptResult::released, .started = false}});
+    releases.push_back(
+        {.job = lease.job, .token = lease.token, .end = {.result = AttemptResult::released, .started = false}});
   }
   for (const Result<Settled>& released : store_.jobs().settle(releases)) {
     if (released) round.add_ready(released->ready);
@@ -258,8 +255,7 @@ void Node::begin_drain() {
   dispatching_ = false;
   for (const RunPtr& run : runs_.all()) {
     if (run->over || !run->withdraw()) continue;
-    settling_.push_back(
-        {.run = run, .settlement = release_of(*run, false), .how = Finished::How::not_started});
+    settling_.push_back({.run = run, .settlement = release_of(*run, false), .how = Finished::How::not_started});
   }
 }
 

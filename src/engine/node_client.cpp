@@ -109,8 +109,7 @@ Result<EnqueuedJob> NodeClient::rerun(std::string_view tenant, JobId id) {
 Result<JobState> NodeClient::change(std::string_view tenant, JobId id, std::optional<int> priority,
                                     std::optional<Instant> run_at) {
   return node_.call<JobState>([&](Round& round) -> Result<JobState> {
-    TRY_ASSIGN(const Changed change,
-               node_.store().jobs().patch(tenant, id, {.priority = priority, .run_at = run_at}));
+    TRY_ASSIGN(const Changed change, node_.store().jobs().patch(tenant, id, {.priority = priority, .run_at = run_at}));
     return changed(node_, round, tenant, change);
   });
 }
@@ -139,9 +138,9 @@ Result<void> NodeClient::put_document(DocumentKey key, std::optional<std::string
   return node_.call<void>([&](Round& round) -> Result<void> {
     if (body) {
       const auto before = node_.store().admin().document(key);
-      TRY_ASSIGN(std::string whole, merged_document(key.kind, *body,
-                                                    before ? std::optional<std::string_view>(before->body)
-                                                           : std::nullopt));
+      TRY_ASSIGN(
+          std::string whole,
+          merged_document(key.kind, *body, before ? std::optional<std::string_view>(before->body) : std::nullopt));
       TRY(node_.store().admin().put_document({.key = key, .body = whole}, std::nullopt));
       node_.apply_document(round, key, std::move(whole));
       return {};

@@ -46,8 +46,7 @@ class NodeClient final : public Client {
 
   Result<void> put_settings(std::string_view tenant, std::string_view settings) override;
   Result<void> put_queue(std::string_view tenant, std::string_view queue, std::string_view settings) override;
-  Result<void> put_limit(std::string_view tenant, std::string_view name,
-                         std::optional<std::string_view> rule) override;
+  Result<void> put_limit(std::string_view tenant, std::string_view name, std::optional<std::string_view> rule) override;
   Result<void> put_maintenance(std::string_view tenant, std::optional<std::string_view> maintenance) override;
   Result<void> put_config(std::string_view config) override;
 

@@ -38,7 +38,8 @@ Result<EffectClaim> Node::NodePort::claim_effect(const Run& run, std::string_vie
 }
 
 Result<void> Node::NodePort::effect_done(const Run& run, std::string_view key) {
-  return ask<void>([&](JobStore& jobs) { return jobs.effect_done(run.job.tenant, key, run.job.id, run.job.token, ""); });
+  return ask<void>(
+      [&](JobStore& jobs) { return jobs.effect_done(run.job.tenant, key, run.job.id, run.job.token, ""); });
 }
 
 Result<void> Node::NodePort::effect_undone(const Run& run, std::string_view key) {

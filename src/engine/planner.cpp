@@ -167,8 +167,7 @@ Result<std::uint64_t> Planner::plan_schedule(Round& round, const ScheduleRow& ro
     remember(round, row, std::nullopt, after ? after->schedule : std::string());
     return 0;
   }
-  TRY_ASSIGN(const std::vector<SubjectRow> subjects,
-             store_.plans().subjects_due(row.id, round.now, kSubjectsAtOnce));
+  TRY_ASSIGN(const std::vector<SubjectRow> subjects, store_.plans().subjects_due(row.id, round.now, kSubjectsAtOnce));
   std::optional<Instant> next_at;
   for (const SubjectRow& subject : subjects) {
     TRY_ASSIGN(const std::optional<Instant> next, plan_subject_row(round, row, **compiled, subject));
@@ -291,12 +290,11 @@ Result<ScheduleRow> Planner::put(Round& round, const Put& put) {
                                                quoted(schedule.name), format_instant(round.now)));
     }
   }
-  TRY_ASSIGN(const ScheduleRow row,
-             store_.plans().put_schedule({.tenant = std::string(put.tenant),
-                                          .name = schedule.name,
-                                          .definition = write_schedule(schedule),
-                                          .enabled = schedule.enabled,
-                                          .if_revision = put.if_revision}));
+  TRY_ASSIGN(const ScheduleRow row, store_.plans().put_schedule({.tenant = std::string(put.tenant),
+                                                                 .name = schedule.name,
+                                                                 .definition = write_schedule(schedule),
+                                                                 .enabled = schedule.enabled,
+                                                                 .if_revision = put.if_revision}));
   if (before && before->revision == row.revision) return row;
   TRY_ASSIGN(const auto compiled, compile(row));
   TRY_ASSIGN(const std::optional<Instant> next_at, anchor_subject(round, row, *compiled, round.now));
@@ -310,8 +308,8 @@ Result<ScheduleRow> Planner::pause(Round& round, std::string_view tenant, std::s
   TRY_ASSIGN(const ScheduleRow before, store_.plans().schedule(tenant, name));
   TRY(plan_what_is_due(round, before));
   if (until && *until <= round.now) {
-    return invalid_request(fmt::format("cannot pause schedule {} until {}: that is past", quoted(name),
-                                       format_instant(*until)));
+    return invalid_request(
+        fmt::format("cannot pause schedule {} until {}: that is past", quoted(name), format_instant(*until)));
   }
   TRY_ASSIGN(const ScheduleRow row, store_.plans().set_paused(tenant, name, until.value_or(kInstantMax)));
   TRY_ASSIGN(const auto compiled, compile(row));

@@ -12,8 +12,7 @@ constexpr Duration kBetweenSteps = std::chrono::milliseconds(20);
 
 Result<void> Pruner::step(Round& round, const RetentionRule& keep) {
   if (!jobs_done_) {
-    TRY_ASSIGN(const JobStore::PruneStep step,
-               store_.jobs().prune({.after = after_, .limit = kStep, .keep = keep}));
+    TRY_ASSIGN(const JobStore::PruneStep step, store_.jobs().prune({.after = after_, .limit = kStep, .keep = keep}));
     round.on_commit.emplace_back([this, step, boot = round.boot] {
       after_ = step.end ? JobId{} : step.next_after;
       jobs_done_ = step.end;
@@ -21,8 +20,7 @@ Result<void> Pruner::step(Round& round, const RetentionRule& keep) {
     });
     return {};
   }
-  TRY_ASSIGN(const PlanPruneStep step,
-             store_.plans().prune({.position = position_, .limit = kStep, .keep = keep}));
+  TRY_ASSIGN(const PlanPruneStep step, store_.plans().prune({.position = position_, .limit = kStep, .keep = keep}));
   round.on_commit.emplace_back([this, step, boot = round.boot] {
     position_ = step.position;
     jobs_done_ = !step.end;

@@ -89,8 +89,8 @@ void RuleBook::apply_config(std::optional<std::string_view> body, ReadySet& read
 
 void RuleBook::update_zones(Tenant& tenant) const {
   tenant.zone = zone_or(tenant.settings.timezone, zone_);
-  tenant.quiet_zone = tenant.settings.quiet_hours ? zone_or(tenant.settings.quiet_hours->timezone, tenant.zone)
-                                                  : tenant.zone;
+  tenant.quiet_zone =
+      tenant.settings.quiet_hours ? zone_or(tenant.settings.quiet_hours->timezone, tenant.zone) : tenant.zone;
 }
 
 namespace {
@@ -155,10 +155,10 @@ std::vector<RuleBook::Opened> RuleBook::refresh(ReadySet& ready, Instant now) {
 
 std::optional<Closing> RuleBook::closing_of(const Tenant* tenant, bool notifies, Instant now) const {
   return carillon::closed_for(GateFacts{.settings = tenant ? &tenant->settings : nullptr,
-                              .tenant_zone = tenant ? tenant->quiet_zone : Zone::utc(),
-                              .maintenance = tenant ? tenant->maintenance : std::nullopt,
-                              .maintenance_for_all = maintenance_for_all_},
-                    notifies, now);
+                                        .tenant_zone = tenant ? tenant->quiet_zone : Zone::utc(),
+                                        .maintenance = tenant ? tenant->maintenance : std::nullopt,
+                                        .maintenance_for_all = maintenance_for_all_},
+                              notifies, now);
 }
 
 std::optional<Closing> RuleBook::closed_for(std::string_view tenant, bool notifies, Instant now) const {

@@ -33,11 +33,11 @@ struct Run {
 
   // Only the node.
   BootTime claimed_boot{};
-  BootTime beat_at{};         // when to renew the lease
-  BootTime timeout_from{};    // from when the store counts the timeout
-  bool holds_caps = true;     // counted by the ready set
-  bool over = false;          // its attempt has ended; only its thread has not
-  bool timing_out = false;    // its timeout is about to be written
+  BootTime beat_at{};       // when to renew the lease
+  BootTime timeout_from{};  // from when the store counts the timeout
+  bool holds_caps = true;   // counted by the ready set
+  bool over = false;        // its attempt has ended; only its thread has not
+  bool timing_out = false;  // its timeout is about to be written
 
   bool begin() {
     Phase expected = Phase::claimed;

@@ -45,7 +45,8 @@ OnceResult RunContext::once(std::string_view key, const std::function<void()>& e
     case EffectClaim::Kind::first: break;
     case EffectClaim::Kind::unknown:
       if (run_.on_ambiguous == OnAmbiguous::hold) {
-        throw AmbiguousEffect(fmt::format("an earlier attempt began the effect \"{}\" and did not say how it ended", key));
+        throw AmbiguousEffect(
+            fmt::format("an earlier attempt began the effect \"{}\" and did not say how it ended", key));
       }
       result = OnceResult::ambiguous_rerun;
       break;

@@ -1,5 +1,5 @@
-// The attempts that this node has under way, by job: whose lease is to be renewed, whose time is up, how many more may be
-// taken.
+// The attempts that this node has under way, by job: whose lease is to be renewed, whose time is up, how many more may
+// be taken.
 #pragma once
 
 #include <deque>

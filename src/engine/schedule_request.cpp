@@ -29,9 +29,9 @@ Result<std::string> trigger_of(const ScheduleRequest& request) {
   if (kind(request.once.has_value(), "once")) trigger.text("at", format_instant(*request.once));
   if (kind(!request.after.empty(), "after")) trigger.text("schedule", request.after);
   if (given != 1) {
-    return invalid_request(fmt::format(
-        "schedule {} has {} triggers; exactly one of rrule, cron, every, daily, once, after must be given",
-        quoted(request.name), given));
+    return invalid_request(
+        fmt::format("schedule {} has {} triggers; exactly one of rrule, cron, every, daily, once, after must be given",
+                    quoted(request.name), given));
   }
   return trigger.str();
 }

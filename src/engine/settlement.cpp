@@ -40,9 +40,9 @@ void say(Settlement& settlement, const Outcome& outcome, Instant now) {
       settlement.error = {.message = outcome.error, .error_class = outcome.error_class};
       return;
     case Outcome::Kind::deferred:
-      settlement.defer = Settlement::Deferral{
-          .until = outcome.again ? std::optional(instant_of(*outcome.again, now)) : std::nullopt,
-          .reason = outcome.reason};
+      settlement.defer =
+          Settlement::Deferral{.until = outcome.again ? std::optional(instant_of(*outcome.again, now)) : std::nullopt,
+                               .reason = outcome.reason};
       return;
     case Outcome::Kind::rate_limited:
       settlement.end = {.result = AttemptResult::rate_limited, .retry_at = rate_limited_until(outcome, now)};
@@ -102,9 +102,8 @@ Settlement settlement_of(const Finished& finished, Instant now) {
     case Finished::How::gated: {
       const Closing& closing = finished.closing.value();
       // All that one gate held would else start in the same instant.
-      const auto until = closing.until
-                             ? std::optional(add_clamped(*closing.until, release_delay(finished.run->job.id)))
-                             : std::nullopt;
+      const auto until = closing.until ? std::optional(add_clamped(*closing.until, release_delay(finished.run->job.id)))
+                                       : std::nullopt;
       settlement.defer = Settlement::Deferral{.until = until, .reason = closing.reason};
       return settlement;
     }

@@ -109,8 +109,7 @@ class TestEngine::Parts {
   Duration next_{};
 };
 
-TestEngine::TestEngine(ManualClock& clock, const Options& options)
-    : parts_(std::make_unique<Parts>(clock, options)) {}
+TestEngine::TestEngine(ManualClock& clock, const Options& options) : parts_(std::make_unique<Parts>(clock, options)) {}
 TestEngine::~TestEngine() = default;
 void TestEngine::handle(std::string type, Handler handler) { parts_->handle(std::move(type), std::move(handler)); }
 void TestEngine::on_event(EventListener listener) { parts_->on_event(std::move(listener)); }

@@ -96,8 +96,8 @@ struct HeldJob {
 
 struct Claimed {
   std::vector<LeasedJob> jobs;
-  std::vector<Changed> overdue;  // ended instead: their deadline had passed
-  std::vector<HeldJob> held;     // left as they are: their schedule is paused, disabled or deleted
+  std::vector<Changed> overdue;  // ended instead: their deadline had passed, or their schedule was deleted
+  std::vector<HeldJob> held;     // left as they are: their schedule is paused or disabled
   std::vector<ReadyJob> early;   // left as they are: not due, because somebody moved them or the clock
 };
 
@@ -214,8 +214,8 @@ class JobStore {
 
   // Leases those of `request.jobs` that are queued and due. Each token is higher than the job's last one; no job is
   // under two leases (invariant 9). One that is not to be had is simply absent from the answer; one whose deadline has
-  // passed ends as cutoff_reached (invariant 22); one whose schedule is paused, disabled or deleted is held, and
-  // nothing is written for it (invariant 32).
+  // passed ends as cutoff_reached (invariant 22); one whose schedule is deleted is cancelled; one whose schedule
+  // is paused or disabled is held, and nothing is written for it (invariant 32).
   virtual Result<Claimed> claim(const ClaimRequest& request) = 0;
   // From now on for the lease's length again, but never past the attempt's timeout (invariant 13). `stale_token` unless
   // it is the current one.

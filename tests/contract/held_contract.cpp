@@ -57,7 +57,7 @@ TEST_P(StoreContract, AJobOfADisabledScheduleIsHeldUntilItIsEnabled) {  // invar
   EXPECT_TRUE(try_claim(id));
 }
 
-TEST_P(StoreContract, AJobOfADeletedScheduleIsNotStartedAgain) {  // invariant 32
+TEST_P(StoreContract, AJobThatComesBackAfterItsScheduleWasDeletedIsCancelled) {  // invariants 3, 5
   schedule();
   const LeasedJob leased = claim_one(enqueue(occurrence_job(now(), "a")));
   value_of(plans().delete_schedule(kTenant, "standup"));
@@ -65,7 +65,22 @@ TEST_P(StoreContract, AJobOfADeletedScheduleIsNotStartedAgain) {  // invariant 3
   const Claimed claimed = claim(jobs(), {leased.id});
 
   EXPECT_THAT(claimed.jobs, IsEmpty());
-  EXPECT_THAT(claimed.held, SizeIs(1));
+  EXPECT_THAT(claimed.held, IsEmpty());
+  ASSERT_THAT(claimed.overdue, SizeIs(1));
+  EXPECT_EQ(claimed.overdue[0].state, JobState::cancelled);
+  EXPECT_EQ(state(leased.id), JobState::cancelled);
+  expect_counts_agree();
+}
+
+TEST_P(StoreContract, AJobThatIsNotDueSaysSo) {
+  NewJob later = job();
+  later.run_at = now() + 1s;
+  const Enqueued made = enqueued(later);
+  const Claimed claimed = claim(jobs(), {made.id});
+
+  EXPECT_THAT(claimed.jobs, IsEmpty());
+  ASSERT_THAT(claimed.early, SizeIs(1));
+  EXPECT_EQ(claimed.early[0], made.ready);
 }
 
 TEST_P(StoreContract, OnlyWhatCouldBeStartedIsHeld) {  // invariant 32

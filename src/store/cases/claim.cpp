@@ -2,16 +2,18 @@
 
 #include <algorithm>
 
+#include "store/cases/act.h"
 #include "store/cases/lease.h"
 
 namespace carillon {
 
 namespace {
 
-// Whether jobs of a schedule are to be left alone. One that is gone was deleted. (invariant 32)
-bool holds_its_jobs(const std::optional<ScheduleRow>& schedule, Instant now) {
-  if (!schedule || schedule->deleted_at || !schedule->enabled) return true;
-  return schedule->paused_until && *schedule->paused_until > now;
+bool is_deleted(const std::optional<ScheduleRow>& schedule) { return !schedule || schedule->deleted_at; }
+
+// Whether jobs of a schedule are to be left alone. (invariant 32)
+bool holds_its_jobs(const ScheduleRow& schedule, Instant now) {
+  return !schedule.enabled || (schedule.paused_until && *schedule.paused_until > now);
 }
 
 LeaseRow lease_for(const Context& context, const ClaimRequest& request, const JobRow& row, const JobOptions& options) {
@@ -41,7 +43,12 @@ void claim_job(Context& context, const ClaimRequest& request, JobId id, Claimed&
     return;
   }
   const auto schedule = row.schedule ? tx.schedule(row.schedule) : std::nullopt;
-  if (row.schedule && holds_its_jobs(schedule, context.now)) {
+  if (row.schedule && is_deleted(schedule)) {
+    // It ran when the schedule was deleted, and came back: now it is one that is not started.
+    if (!tx.lease(id)) claimed.overdue.push_back(cancel_job(context, row, row.state, "schedule_deleted"));
+    return;
+  }
+  if (row.schedule && holds_its_jobs(*schedule, context.now)) {
     if (!tx.lease(id)) claimed.held.push_back({.job = ready_of(row), .schedule = row.schedule});
     return;
   }
