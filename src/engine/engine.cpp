@@ -40,8 +40,7 @@ std::atomic<int> end_signal_fd = -1;
 
 void note_end_signal(int /*signal*/) {
   const int saved = errno;
-  const std::uint64_t one = 1;
-  static_cast<void>(write(end_signal_fd, &one, sizeof one));
+  eventfd_write(end_signal_fd, 1);
   errno = saved;
 }
 
@@ -71,8 +70,8 @@ class EndSignals {
   int fd() const { return fd_; }
   // One of those that came.
   bool take() const {
-    std::uint64_t one = 0;
-    return read(fd_, &one, sizeof one) == sizeof one;
+    eventfd_t one = 0;
+    return eventfd_read(fd_, &one) == 0;
   }
 
  private:
@@ -217,8 +216,7 @@ class Engine::Parts {
       is_drained_ = true;
     }
     drained_.notify_all();
-    const std::uint64_t one = 1;
-    static_cast<void>(write(stopped_, &one, sizeof one));
+    eventfd_write(stopped_, 1);
   }
 
   const EngineOptions options_;
