@@ -55,9 +55,7 @@ class Judge {
     ++result_.repeated;
     if (last->second == line.process) say("WRONG", line.number, "ran twice in one process");
     last->second = line.process;
-    const auto up = up_.find(line.process);
-    if (up == up_.end()) return;  // before it said so: early enough
-    const std::chrono::milliseconds after(line.at_ms - up->second);
+    const std::chrono::milliseconds after(line.at_ms - up_.at(line.process));
     result_.slowest = std::max(result_.slowest, after);
     if (after > again_within_) say("LATE", line.number, "ran again after " + std::to_string(after.count()) + " ms");
   }

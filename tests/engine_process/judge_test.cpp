@@ -63,8 +63,9 @@ TEST(EngineJudge, ARunAgainAfterAKillIsInOrderAndCounted) {  // invariant 8
 }
 
 TEST(EngineJudge, TwoRunsInOneProcessAreNoticed) {
-  EXPECT_THAT(judged({{1, kFirst, "start", 1}, {2, kFirst, "start", 1}, {3, kFirst, "end", 1}}, kDone),
-              ElementsAre(HasSubstr("twice in one process")));
+  EXPECT_THAT(
+      judged({{0, kFirst, "up"}, {1, kFirst, "start", 1}, {2, kFirst, "start", 1}, {3, kFirst, "end", 1}}, kDone),
+      ElementsAre(HasSubstr("twice in one process")));
 }
 
 TEST(EngineJudge, ARunAgainThatComesTooLateIsNoticed) {  // invariant 12

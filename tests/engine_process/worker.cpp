@@ -1,7 +1,7 @@
 // A program on the public library alone, to be signalled and killed. All that it does it writes down, line by line,
 // each on disk before it goes on:
 //
-//   up                   the engine runs
+//   up                   the program has started
 //   acked NUMBER         the enqueue of this job has returned
 //   start NUMBER, end NUMBER
 //   settled NUMBER       the engine said that the job is done
@@ -62,7 +62,7 @@ long number_of(const carillon::JsonValue& payload) { return payload.at("number")
 class Worker {
  public:
   Worker(const std::string& path, const std::string& ledger, carillon::EngineOptions options = {})
-      : ledger_(ledger), store_(must(carillon::open_store("sqlite:" + path))), engine_(*store_, std::move(options)) {}
+      : ledger_(ledger), store_(open_store(path)), engine_(*store_, std::move(options)) {}
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
   ~Worker() = default;
@@ -85,6 +85,11 @@ class Worker {
   }
 
  private:
+  carillon::StorePtr open_store(const std::string& path) const {
+    ledger_.write("up", 0);
+    return must(carillon::open_store("sqlite:" + path));
+  }
+
   LineFile ledger_;
   carillon::StorePtr store_;
   carillon::Engine engine_;
@@ -93,7 +98,6 @@ class Worker {
 int load(Worker& worker, long first, bool liar) {
   worker.handle_work();
   worker.engine().run_in_background();
-  worker.ledger().write("up", first);
   std::atomic<long> next = first;
   std::vector<std::jthread> clients;
   for (int i = 0; i < kClients; ++i) {
@@ -118,7 +122,6 @@ bool has_live(carillon::Client& client) {
 int drain(Worker& worker) {
   worker.handle_work();
   worker.engine().run_in_background();
-  worker.ledger().write("up", 0);
   while (has_live(worker.engine().client())) std::this_thread::sleep_for(20ms);
   worker.engine().stop();
   return 0;
