@@ -226,13 +226,8 @@ void Node::pick(const Round& round) {
   picked_all_ = false;
   starved_ = false;
   if (!dispatching_ || !loader_.has_rules()) return;
-  const std::uint32_t all = rules_.config().max_concurrent_jobs.value_or(options_.max_concurrency);
-  std::size_t allowed = std::min(all, options_.max_concurrency);
-  // Claims may run ahead of handlers, so that one commit serves many; a lower cap for all leaves no room for that.
-  if (all >= options_.max_concurrency) {
-    allowed += std::min(runs_.lately_finished(round.boot), options_.prefetch_max);
-  }
-  while (runs_.size() + picks_.size() < allowed) {
+  const std::size_t room = room_for_claims(round);
+  while (picks_.size() < room) {
     if (picks_.size() == kClaimsMax) {
       picked_all_ = true;
       return;
@@ -244,6 +239,23 @@ void Node::pick(const Round& round) {
     }
     picks_.push_back(*pick);
   }
+}
+
+std::size_t Node::room_for_claims(const Round& round) {
+  // Attempts whose handlers have returned are settled by the commit that claims: they make room in it already.
+  const auto returned =
+      std::min(runs_.size(), static_cast<std::size_t>(std::ranges::count_if(settling_, &Settling::thread_is_back)));
+  const std::size_t running = runs_.size() - returned;
+  const std::uint32_t all = rules_.config().max_concurrent_jobs.value_or(options_.max_concurrency);
+  std::size_t allowed = std::min(all, options_.max_concurrency);
+  // Claims may run ahead of handlers, so that one commit serves many; a lower cap for all leaves no room for that. By
+  // as many as have returned lately, or since the last round, which on a slow disk is longer ago; by twice that if the
+  // handlers had nothing left to do.
+  if (all >= options_.max_concurrency) {
+    const std::size_t ahead = std::max(runs_.lately_finished(round.boot), running == 0 ? 2 * returned : returned);
+    allowed += std::min(ahead, options_.prefetch_max);
+  }
+  return allowed - std::min(allowed, running);
 }
 
 Result<void> Node::claim(Round& round) {

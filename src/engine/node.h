@@ -133,6 +133,7 @@ class Node {
   Result<void> plan(Round& round);
   Result<void> add_ready(Round& round);
   void pick(const Round& round);
+  std::size_t room_for_claims(const Round& round);
   Result<void> claim(Round& round);
   void start(Round& round);
   void free_caps(Run& run, bool tokens_too, Instant now);
