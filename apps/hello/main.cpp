@@ -1,21 +1,32 @@
-// The smallest program that uses the library: it reads a payload as a handler would, and names a job.
-#include <carillon/job_id.h>
-#include <carillon/json.h>
-#include <carillon/version.h>
+// The smallest program that uses the library. Reminds of one event and ends; run again, it finds that this was done.
+#include <carillon/carillon.h>
 
+#include <csignal>
 #include <iostream>
 
-int main() {
-  const auto payload = carillon::JsonValue::parse(R"({"event": {"title": "standup", "minutes": 15}})");
-  if (!payload) {
-    std::cerr << "hello: " << payload.error().message << '\n';
-    return 1;
-  }
-  const carillon::JsonValue event = payload->at("event");
-  const carillon::JobId job{1};
+using namespace std::chrono_literals;
 
-  std::cout << "carillon " << carillon::version() << '\n'
-            << event.at("title").as_string("nothing") << ", " << event.at("minutes").as_int() << " minutes\n"
-            << "job " << carillon::format_job_id(job) << '\n';
-  return carillon::parse_job_id(carillon::format_job_id(job)) == job ? 0 : 1;
+int main() {
+  std::cout << "carillon " << carillon::version() << std::endl;
+  auto store = carillon::open_store("sqlite:hello.db").value();
+  carillon::Engine engine{*store, {.max_concurrency = 8}};
+
+  engine.handle("reminder.send", [](carillon::JobContext& ctx) -> carillon::Outcome {
+    const std::string event = ctx.payload().at("event").as_string("nothing");
+    ctx.once("reminder:" + event, [&] { std::cout << "reminder: " << event << std::endl; });
+    std::raise(SIGTERM);  // enough for an example; a real one runs on
+    return carillon::done();
+  });
+
+  carillon::Client& client = engine.client();
+  client.schedule_recurring({.name = "standup", .type = "reminder.send", .rrule = "FREQ=WEEKLY;BYDAY=MO"}).value();
+  const auto job = client.schedule_once({.type = "reminder.send",
+                                         .payload = R"({"event": "tea"})",
+                                         .run_at = carillon::in(100ms),
+                                         .idempotency_key = "event-1"});
+  if (job.value().deduplicated) {
+    std::cout << "event-1 is " << to_string(job->state) << " already" << std::endl;
+    return 0;
+  }
+  engine.run();  // until SIGTERM or Ctrl-C; run_in_background() and stop() for hosts with their own loop
 }

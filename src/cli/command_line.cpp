@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "carillon/version.h"
+#include "cli/bench/bench_engine.h"
 #include "cli/bench/bench_store.h"
 #include "cli/completion.h"
 #include "cli/preview_command.h"
@@ -137,6 +138,19 @@ class CommandLine {
       bench_store_.json = bench_store_.json || !stdout_is_terminal();
       exit_code_ = print_or_complain(run_bench_store(bench_store_));
     });
+    add_bench_engine(*bench);
+  }
+
+  void add_bench_engine(CLI::App& bench) {
+    CLI::App* command = bench.add_subcommand("engine", "Jobs a second, pick-up, lateness, idle cost of the library");
+    command->add_option("--folder", bench_engine_.folder, "Where the files are made and removed (default .)")
+        ->type_name("FOLDER");
+    command->add_flag("--quick", bench_engine_.quick, "Small counts, to see that it runs");
+    command->add_flag("--json", bench_engine_.json, "JSON, also on a terminal");
+    command->callback([this] {
+      bench_engine_.json = bench_engine_.json || !stdout_is_terminal();
+      exit_code_ = print_or_complain(run_bench_engine(bench_engine_));
+    });
   }
 
   void add_version() {
@@ -174,6 +188,7 @@ class CommandLine {
 
   CLI::App app_{"Carillon: a durable, multi-tenant job scheduler", "carillon"};
   PreviewRequest preview_;
+  BenchEngineRequest bench_engine_;
   BenchStoreRequest bench_store_;
   std::string shell_;
   ExitCode exit_code_ = ExitCode::done;

@@ -2,9 +2,12 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <condition_variable>
 #include <csignal>
 #include <cstdlib>
 #include <mutex>
@@ -32,33 +35,49 @@ Node::Options node_options(const EngineOptions& options) {
           .retention = options.retention};
 }
 
-// The signals that end a program, blocked for this thread and those that it starts, and readable instead.
+// Where a signal is noted while an engine runs until one comes; else -1.
+std::atomic<int> end_signal_fd = -1;
+
+void note_end_signal(int /*signal*/) {
+  const int saved = errno;
+  eventfd_write(end_signal_fd, 1);
+  errno = saved;
+}
+
+// The signals that end a program, made readable. They are caught and not blocked: threads that were there before, the
+// store's, ours and a host's own, would still be ended by them.
 class EndSignals {
  public:
-  EndSignals() {
-    sigemptyset(&set_);
-    sigaddset(&set_, SIGTERM);
-    sigaddset(&set_, SIGINT);
-    pthread_sigmask(SIG_BLOCK, &set_, &before_);
-    fd_ = signalfd(-1, &set_, SFD_CLOEXEC | SFD_NONBLOCK);
+  EndSignals() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE)) {
+    CHECK(fd_ >= 0);
+    CHECK(end_signal_fd.exchange(fd_) < 0);  // one engine of a process runs until a signal
+    struct sigaction action{};
+    action.sa_handler = note_end_signal;
+    action.sa_flags = SA_RESTART;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGTERM, &action, &term_before_);
+    sigaction(SIGINT, &action, &interrupt_before_);
   }
   EndSignals(const EndSignals&) = delete;
   EndSignals& operator=(const EndSignals&) = delete;
   ~EndSignals() {
-    if (fd_ >= 0) close(fd_);
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    sigaction(SIGTERM, &term_before_, nullptr);
+    sigaction(SIGINT, &interrupt_before_, nullptr);
+    end_signal_fd = -1;
+    close(fd_);
   }
 
   int fd() const { return fd_; }
+  // One of those that came.
   bool take() const {
-    signalfd_siginfo info{};
-    return read(fd_, &info, sizeof info) == sizeof info;
+    eventfd_t one = 0;
+    return eventfd_read(fd_, &one) == 0;
   }
 
  private:
-  sigset_t set_{};
-  sigset_t before_{};
-  int fd_ = -1;
+  const int fd_;
+  struct sigaction term_before_{};
+  struct sigaction interrupt_before_{};
 };
 
 }  // namespace
@@ -135,7 +154,7 @@ class Engine::Parts {
     bool asked = false;
     std::thread stopper;
     while (true) {
-      poll(fds.data(), fds.size(), -1);
+      if (poll(fds.data(), fds.size(), -1) < 0) continue;  // by the very signal, which is readable now
       if ((fds[1].revents & POLLIN) != 0) break;
       if (!signals.take()) continue;
       if (asked) _exit(EXIT_FAILURE);
@@ -197,8 +216,7 @@ class Engine::Parts {
       is_drained_ = true;
     }
     drained_.notify_all();
-    const std::uint64_t one = 1;
-    static_cast<void>(write(stopped_, &one, sizeof one));
+    eventfd_write(stopped_, 1);
   }
 
   const EngineOptions options_;

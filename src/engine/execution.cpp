@@ -32,8 +32,12 @@ Outcome call_handler(const RunPtr& run, const Handlers& handlers, Port& port, Fi
 
 std::optional<Finished> refuse_to_start(const RunPtr& run, Port& port) {
   const BootTime boot = port.boot();
-  // A holder judges its lease by its own clock and starts nothing after it (invariant 11).
-  if (boot >= run->lease_until.load()) return Finished{.run = run, .how = Finished::How::not_started};
+  // A holder judges its lease by its own clock and starts nothing after it (invariant 11), nor past the deadline
+  // (invariant 22), nor what somebody has cancelled while it waited.
+  const bool too_late = run->job.deadline && port.now() >= *run->job.deadline;
+  if (boot >= run->lease_until.load() || too_late || run->stop_requested) {
+    return Finished{.run = run, .how = Finished::How::not_started};
+  }
   // Right before the effect, however long the attempt has waited since its claim (invariant 27).
   if (auto closing = port.gate(*run)) {
     return Finished{.run = run, .how = Finished::How::gated, .closing = std::move(closing)};

@@ -112,9 +112,9 @@ bool Node::has_work(const Round& round) const {
 }
 
 Result<void> Node::write(Round& round) {
-  // Settles come before deadlines (invariant 23), and what people ask before what follows from time.
-  TRY(write_settlements(round));
+  // What people ask comes first: it must have its answer. Settles come before deadlines (invariant 23).
   for (const Call& call : calls_) call.run(round);
+  TRY(write_settlements(round));
   TRY(write_heartbeats(round));
   if (recover_) TRY(recover_leases(round));
   if (round.boot >= next_tick_) TRY(keep_up(round));
@@ -156,15 +156,7 @@ Instant Node::horizon(Instant now) const { return std::max(loader_.horizon(), ad
 Result<void> Node::add_ready(Round& round) {
   if (const std::vector<ReadyJob> released = planner_.take_released(); !released.empty()) round.add_ready(released);
   if (round.ready.empty()) return {};
-  if (serves_) {
-    for (const ReadyJob& job : round.ready) close_unserved(job.type);
-  }
   return dispatcher_.add(round.ready, horizon(round.now), round.now);
-}
-
-void Node::close_unserved(TypeId type) {
-  if (!known_types_.insert(type).second) return;
-  if (!serves_(store_.jobs().type_name(type))) dispatcher_.ready().set_type_closed(type, true);
 }
 
 Duration Node::sleep_after(Instant now, BootTime boot) {
@@ -180,7 +172,7 @@ Duration Node::sleep_after(Instant now, BootTime boot) {
   const auto until_boot = [&](std::optional<BootTime> at) {
     if (at) keep_shorter(sleep, *at - boot);
   };
-  if (!settling_.empty() || planner_.has_released() || picked_all_) return {};
+  if (!settling_.empty() || !inbox_.empty() || planner_.has_released() || picked_all_) return {};
   until_boot(next_tick_);
   until_boot(runs_.next_due());
   until_boot(pruner_.next_at());
@@ -188,7 +180,7 @@ Duration Node::sleep_after(Instant now, BootTime boot) {
   until(dispatcher_.next_due());
   until(planner_.next_due());
   until(rules_.next_change());
-  if (dispatching_) until(dispatcher_.ready().next_opening(now));
+  if (starved_) until(dispatcher_.ready().next_opening(now));
   return sleep;
 }
 
@@ -232,22 +224,38 @@ std::optional<std::string> Node::holds(const ReadyPlace& place, Instant now) {
 
 void Node::pick(const Round& round) {
   picked_all_ = false;
+  starved_ = false;
   if (!dispatching_ || !loader_.has_rules()) return;
-  const std::uint32_t all = rules_.config().max_concurrent_jobs.value_or(options_.max_concurrency);
-  std::size_t allowed = std::min(all, options_.max_concurrency);
-  // Claims may run ahead of handlers, so that one commit serves many; a lower cap for all leaves no room for that.
-  if (all >= options_.max_concurrency) {
-    allowed += std::min(runs_.lately_finished(round.boot), options_.prefetch_max);
-  }
-  while (runs_.size() + picks_.size() < allowed) {
+  const std::size_t room = room_for_claims(round);
+  while (picks_.size() < room) {
     if (picks_.size() == kClaimsMax) {
       picked_all_ = true;
       return;
     }
     auto pick = dispatcher_.ready().pick(round.now);
-    if (!pick) return;
+    if (!pick) {
+      starved_ = true;
+      return;
+    }
     picks_.push_back(*pick);
   }
+}
+
+std::size_t Node::room_for_claims(const Round& round) {
+  // Attempts whose handlers have returned are settled by the commit that claims: they make room in it already.
+  const auto returned =
+      std::min(runs_.size(), static_cast<std::size_t>(std::ranges::count_if(settling_, &Settling::thread_is_back)));
+  const std::size_t running = runs_.size() - returned;
+  const std::uint32_t all = rules_.config().max_concurrent_jobs.value_or(options_.max_concurrency);
+  std::size_t allowed = std::min(all, options_.max_concurrency);
+  // Claims may run ahead of handlers, so that one commit serves many; a lower cap for all leaves no room for that. By
+  // as many as have returned lately, or since the last round, which on a slow disk is longer ago; by twice that if the
+  // handlers had nothing left to do.
+  if (all >= options_.max_concurrency) {
+    const std::size_t ahead = std::max(runs_.lately_finished(round.boot), running == 0 ? 2 * returned : returned);
+    allowed += std::min(ahead, options_.prefetch_max);
+  }
+  return allowed - std::min(allowed, running);
 }
 
 Result<void> Node::claim(Round& round) {

@@ -26,16 +26,17 @@ struct ThreadRunner::Pool {
   std::condition_variable added;
   std::deque<RunPtr> waiting;
   bool stopping = false;
-  std::size_t idle = 0;
+  std::size_t idle = 0;              // asleep and not woken yet
   std::vector<std::thread> threads;  // only the owner looks
   std::vector<bool> busy;
 
   void work(std::size_t index) {
     std::unique_lock lock(mutex);
     while (true) {
-      ++idle;
-      added.wait(lock, [&] { return !waiting.empty() || stopping; });
-      --idle;
+      while (waiting.empty() && !stopping) {
+        ++idle;
+        added.wait(lock);
+      }
       if (stopping) return;
       const RunPtr run = std::move(waiting.front());
       waiting.pop_front();
@@ -81,7 +82,9 @@ void ThreadRunner::start(RunPtr run) {
   {
     const std::scoped_lock lock(pool_->mutex);
     pool_->waiting.push_back(std::move(run));
+    // Whoever wakes a thread takes it off the count: many starts in a row wake each thread once.
     wake = pool_->idle > 0;
+    if (wake) --pool_->idle;
   }
   if (wake) pool_->added.notify_one();
 }

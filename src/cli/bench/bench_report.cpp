@@ -15,13 +15,20 @@ double median_of(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
+double percentile_of(std::vector<double> values, int percent) {
+  CHECK(!values.empty() && percent > 0 && percent <= 100);
+  std::ranges::sort(values);
+  const std::size_t rank = (values.size() * static_cast<std::size_t>(percent) + 99) / 100;
+  return values[rank - 1];
+}
+
 std::string bench_table(const std::vector<BenchFigure>& figures) {
   std::string table =
       fmt::format("{:<46} {:>12} {:>12} {:>7}  {:<6} {}\n", "name", "ours", "raw", "ratio", "unit", "goal");
   for (const BenchFigure& figure : figures) {
     const std::string goal =
         figure.goal.empty() ? "" : fmt::format("{}: {}", figure.goal, figure.reached ? "yes" : "NO");
-    table += fmt::format("{:<46} {:>12.1f} {:>12.1f} {:>7.2f}  {:<6} {}\n", figure.name, figure.ours, figure.raw,
+    table += fmt::format("{:<46} {:>12.2f} {:>12.2f} {:>7.2f}  {:<6} {}\n", figure.name, figure.ours, figure.raw,
                          figure.ratio, figure.unit, goal);
   }
   return table;

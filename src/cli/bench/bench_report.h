@@ -21,5 +21,7 @@ std::string bench_table(const std::vector<BenchFigure>& figures);
 std::string bench_json(const std::vector<BenchFigure>& figures);
 
 double median_of(std::vector<double> values);
+// The smallest value that `percent` of all do not exceed.
+double percentile_of(std::vector<double> values, int percent);
 
 }  // namespace carillon

@@ -1,23 +1,18 @@
 #include "cli/bench/bench_store.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <malloc.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <deque>
-#include <filesystem>
-#include <fstream>
 #include <thread>
 #include <vector>
 
 #include "base/check.h"
-#include "base/clock.h"
 #include "cli/bench/bench_report.h"
+#include "cli/bench/measuring.h"
 #include "cli/bench/raw_sqlite.h"
+#include "cli/bench/store_loop.h"
 #include "store/batcher.h"
 #include "store/sqlite/sqlite_store.h"
 
@@ -49,76 +44,11 @@ Scale quick_scale() {
           .writes_a_thread = 20};
 }
 
-double seconds_of(const std::function<void()>& work) {
-  const auto begin = boot_now();
-  work();
-  return std::max(std::chrono::duration<double>(boot_now() - begin).count(), 1e-9);
-}
-
-void tell(const std::string& text) { fmt::print(stderr, "bench: {}\n", text); }
-
-std::string payload_of_100_bytes() {
-  std::string text = R"({"to":"user-17@example.com","template":"digest","top":10,"locale":"en-GB","trace":")";
-  while (text.size() < 98) text += 'x';
-  return text + "\"}";
-}
-
-template <typename T>
-void must(const Result<T>& result) {
-  if (result) return;
-  fmt::print(stderr, "bench: {}\n", result.error().message);
-  std::abort();
-}
-
-// Whole life cycles through the store, oldest jobs first, as a ready set in memory would do it.
-class StoreLoop {
- public:
-  StoreLoop(Store& store, std::string payload) : store_(store), payload_(std::move(payload)) {}
-  StoreLoop(const StoreLoop&) = delete;
-  StoreLoop& operator=(const StoreLoop&) = delete;
-  ~StoreLoop() = default;
-
-  void enqueue(int count) {
-    // Made once: whoever submits jobs has made them.
-    const auto size = static_cast<std::size_t>(count);
-    if (jobs_.size() != size) jobs_.assign(size, NewJob{.type = "bench", .payload = payload_});
-    for (const auto& made : store_.jobs().enqueue(jobs_)) {
-      must(made);
-      ready_.push_back(made->id);
-    }
-  }
-  void claim(int count) {
-    std::vector<JobId> ids(ready_.begin(), ready_.begin() + count);
-    ready_.erase(ready_.begin(), ready_.begin() + count);
-    auto leased = store_.jobs().claim({.worker = "bench", .jobs = ids});
-    must(leased);
-    CHECK(leased->jobs.size() == ids.size());
-    leased_ = std::move(leased->jobs);
-  }
-  void settle() {
-    std::vector<Settlement> settlements;
-    settlements.reserve(leased_.size());
-    for (const LeasedJob& job : leased_) settlements.push_back({.job = job.id, .token = job.token});
-    for (const auto& settled : store_.jobs().settle(settlements)) must(settled);
-  }
-
- private:
-  Store& store_;
-  std::string payload_;
-  std::vector<NewJob> jobs_;
-  std::deque<JobId> ready_;
-  std::vector<LeasedJob> leased_;
-};
-
 // Both loops, on files of their own in the same condition.
 class LifeCycles {
  public:
   LifeCycles(const std::string& folder, const Scale& scale, Store& store, std::vector<BenchFigure>& figures)
-      : scale_(scale),
-        payload_(payload_of_100_bytes()),
-        ours_(store, payload_),
-        raw_(folder + "/raw.db"),
-        figures_(figures) {}
+      : scale_(scale), payload_(bench_payload()), ours_(store, payload_), raw_(folder + "/raw.db"), figures_(figures) {}
 
   void measure(const std::string& condition) {
     for (const int batch : {1, 10, 100, 1000}) measure_batch(condition, batch);
@@ -238,7 +168,7 @@ Result<Enqueued> enqueue_one(Store& store, const NewJob& job) {
 
 BenchFigure measure_group_commit(Store& store, const Scale& scale) {
   tell(fmt::format("{} threads submit single jobs", scale.threads));
-  const NewJob job{.type = "bench", .payload = payload_of_100_bytes()};
+  const NewJob job{.type = "bench", .payload = bench_payload()};
   std::vector<double> ours;
   std::vector<double> raw;
   std::vector<double> ratios;
@@ -273,38 +203,11 @@ BenchFigure measure_group_commit(Store& store, const Scale& scale) {
           .reached = ratio >= 10};
 }
 
-// Overwriting 4 KiB of a file that is there, and waiting for the disk.
-class Overwrite {
- public:
-  explicit Overwrite(const std::string& path) : descriptor_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
-    CHECK(descriptor_ >= 0);
-    for (int i = 0; i < kBlocks; ++i) write_block(i);
-    CHECK(fsync(descriptor_) == 0);
-  }
-  Overwrite(const Overwrite&) = delete;
-  Overwrite& operator=(const Overwrite&) = delete;
-  ~Overwrite() { close(descriptor_); }
-  void operator()() {
-    write_block(next_++ % kBlocks);
-    CHECK(fdatasync(descriptor_) == 0);
-  }
-
- private:
-  static constexpr int kBlocks = 256;
-  void write_block(int index) const {
-    std::array<char, 4096> block{};
-    block.fill(static_cast<char>(next_));
-    CHECK(pwrite(descriptor_, block.data(), block.size(), static_cast<off_t>(index) * 4096) == 4096);
-  }
-  int descriptor_;
-  int next_ = 0;
-};
-
 BenchFigure measure_idle_enqueue(Store& store, const std::string& folder, bool quick) {
   tell("one job at a time on an idle store");
   Overwrite overwrite(folder + "/overwrite");
   Batcher batcher(store);
-  const NewJob job{.type = "bench", .payload = payload_of_100_bytes()};
+  const NewJob job{.type = "bench", .payload = bench_payload()};
   std::vector<double> ours;
   std::vector<double> raw;
   std::vector<double> ratios;
@@ -326,21 +229,13 @@ BenchFigure measure_idle_enqueue(Store& store, const std::string& folder, bool q
           .reached = ratio <= 3};
 }
 
-std::int64_t resident_bytes() {
-  std::ifstream status("/proc/self/statm");
-  std::int64_t total = 0;
-  std::int64_t resident = 0;
-  status >> total >> resident;
-  return resident * sysconf(_SC_PAGESIZE);
-}
-
 void measure_open(const std::string& folder, const Scale& scale, std::vector<BenchFigure>& figures) {
   tell(fmt::format("writing {} live jobs", scale.live_at_open));
   const std::string path = folder + "/live.db";
   {
     auto store = open_sqlite({.path = path});
     must(store);
-    StoreLoop loop(**store, payload_of_100_bytes());
+    StoreLoop loop(**store, bench_payload());
     for (std::int64_t done = 0; done < scale.live_at_open; done += 10'000) loop.enqueue(10'000);
   }
   malloc_trim(0);
@@ -399,32 +294,10 @@ void measure_open(const std::string& folder, const Scale& scale, std::vector<Ben
   tell(fmt::format("resident before {} MiB, opened {} MiB", resident_before >> 20, resident_opened >> 20));
 }
 
-// A folder that is removed with all that is in it.
-class ScratchFolder {
- public:
-  explicit ScratchFolder(const std::string& parent) : path_(fmt::format("{}/carillon-bench-{}", parent, getpid())) {
-    std::filesystem::create_directories(path_);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  ~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 }  // namespace
 
 Result<std::string> run_bench_store(const BenchStoreRequest& request) {
-  std::error_code error;
-  if (!std::filesystem::is_directory(request.folder, error)) {
-    return failed(ErrorCode::not_found,
-                  fmt::format("--folder {}: there is no such folder", carillon::quoted(request.folder)));
-  }
+  TRY(check_folder(request.folder));
   const Scale scale = request.quick ? quick_scale() : Scale{};
   const ScratchFolder folder(request.folder);
   std::vector<BenchFigure> figures;
