@@ -10,7 +10,7 @@ namespace {
 // The table of semantics.md, section 2. (invariant 14)
 bool may_move(JobState from, JobState to) {
   using enum JobState;
-  if (from == to) return from == queued || from == waiting || from == processing;
+  if (from == to) return !is_final(from);  // seen again, or changed by hand
   switch (from) {
     case waiting: return to == queued || to == cancelled || to == cutoff_reached || to == skipped;
     case queued: return to == processing || to == cancelled || to == cutoff_reached || to == skipped;

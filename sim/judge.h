@@ -54,7 +54,7 @@ class Judge {
   void answered(const JobSpec& spec, const std::optional<KeyHolder>& holder, const Result<EnqueuedJob>& answer);
 
   // ---- The life of nodes ----
-  void node_begins();
+  void node_begins(std::size_t slots);
   void node_ends() { node_is_up_ = false; }
   // What a node counted must be what was seen. (invariant 34)
   void compare(const Counters& counters);
@@ -69,7 +69,7 @@ class Judge {
   void round_over(const RoundState& state);
   // Whatever may start must have started; leases that ran out must have been found. (invariants 5, 6, 8, 12)
   void audit(const RoundState& state, Duration tick);
-  void clock_was_set() { forget_startable(); }
+  void clock_was_set();
   // The stored rows against those witnessed. (invariants 4, 14, 34)
   void compare_rows(Backend& backend, StoreReader& reader);
   // Everything has ended or is parked. (invariants 3, 5)
@@ -153,6 +153,8 @@ class Judge {
   std::map<std::string, std::set<std::pair<Instant, JobId>>> plain_;  // by tenant: queued, and nothing holds them
   std::map<std::string, std::uint32_t> passed_over_;                  // by tenant: starts of others while it could
   BootTime node_since_{};
+  BootTime clock_set_at_{};
+  std::size_t slots_of_node_ = 0;
 };
 
 }  // namespace carillon::sim

@@ -18,7 +18,8 @@ constexpr std::size_t kPage = 10'000;
 
 // ---- The life of nodes --------------------------------------------------------------------------------------------
 
-void Judge::node_begins() {
+void Judge::node_begins(std::size_t slots) {
+  slots_of_node_ = slots;
   node_is_up_ = true;
   an_answer_was_lost_ = false;
   counted_ = {};
@@ -52,6 +53,11 @@ void Judge::compare(const Counters& counters) {
 
 void Judge::forget_startable() {
   for (auto& [id, job] : model_.live) job.startable_since = {};
+}
+
+void Judge::clock_was_set() {
+  clock_set_at_ = clock_.boot();
+  forget_startable();
 }
 
 void Judge::round_over(const RoundState& state) {
@@ -100,7 +106,7 @@ void Judge::audit(const RoundState& state, Duration tick) {
       continue;
     }
     if (job.row.deadline && *job.row.deadline + tick + kFoundWithin < clock_.wall() &&
-        job.known_since + tick + kFoundWithin < boot && node_since_ + tick + kFoundWithin < boot) {
+        std::max({job.known_since, node_since_, clock_set_at_}) + tick + kFoundWithin < boot) {
       findings_.add(3, "the deadline of job {} has passed, {}, and it has not ended", format_job_id(id),
                     format_instant(*job.row.deadline));
     }
@@ -151,7 +157,7 @@ void Judge::compare_rows(Backend& backend, StoreReader& reader) {
                      "job {} is stored otherwise than it was written", format_job_id(row.id));
   }
   std::size_t leased = 0;
-  for (const auto& [id, job] : model_.live) leased += job.lease ? 1 : 0;
+  for (const auto& [id, job] : model_.live) leased += job.lease ? 1U : 0U;
   findings_.expect(leased == leases.size(), 4, "{} leases are stored; {} were written", leases.size(), leased);
   for (const LeaseRow& row : leases) {
     const auto found = model_.live.find(row.job);

@@ -26,11 +26,13 @@ class Random {
   int between(int low, int high) { return low + static_cast<int>(below(static_cast<std::uint64_t>(high - low) + 1)); }
   bool percent(int chance) { return below(100) < static_cast<std::uint64_t>(chance); }
   bool permille(int chance) { return below(1000) < static_cast<std::uint64_t>(chance); }
+  // In whole milliseconds, as durations are stored.
   Duration between(Duration low, Duration high) {
-    return low + Duration(static_cast<std::int64_t>(below(static_cast<std::uint64_t>((high - low).count()) + 1)));
+    const auto width = std::chrono::floor<std::chrono::milliseconds>(high - low).count();
+    return low + std::chrono::milliseconds(below(static_cast<std::uint64_t>(width) + 1));
   }
   // Around `mean`, from nothing to twice as long.
-  Duration around(Duration mean) { return between(Duration(1), 2 * mean); }
+  Duration around(Duration mean) { return between(Duration(std::chrono::milliseconds(1)), 2 * mean); }
   template <typename T, std::size_t N>
   const T& pick(const T (&from)[N]) {
     return from[below(N)];

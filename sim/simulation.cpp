@@ -106,7 +106,7 @@ Judge::RoundState Simulation::round_state() {
 }
 
 void Simulation::start_node() {
-  judge_.node_begins();
+  judge_.node_begins(node_options_.max_concurrency);
   site_.start(node_options_, {.judge = &judge_,
                               .specs = &specs_,
                               .sink = &sink_,

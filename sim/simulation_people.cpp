@@ -113,7 +113,7 @@ void Simulation::edit_schedule() {
 void Simulation::change_rule(const RulePut& put) {
   report_.faults.add(Fault::rule_change);
   judge_.rules().intend(put.key, put.text);
-  NodeClient& client = site_.client();
+  Client& client = site_.client();
   const auto json = put.json.empty() ? std::nullopt : std::optional<std::string_view>(put.json);
   trace_.say(now(), "rule {}/{}/{} {}", put.key.tenant, put.key.kind, put.key.name, put.json);
   Result<void> answer;
@@ -143,7 +143,7 @@ void Simulation::act_on_job() {
   const bool follows = chosen->second.spec->follows.has_value();
   const bool has_key = !chosen->second.spec->key.empty();
   const bool has_deadline = chosen->second.spec->deadline.has_value();
-  NodeClient& client = site_.client();
+  Client& client = site_.client();
   report_.faults.add(Fault::operator_word);
   const auto action = random_.below(9);
   trace_.say(now(), "action {} on {}", action, format_job_id(id));
@@ -173,7 +173,9 @@ void Simulation::act_on_job() {
     }
     default: {
       // A rerun has the defaults for what it does not take over.
-      if (follows || has_key || has_deadline || chosen->second.spec->retry) break;
+      const JobSpec& spec = *chosen->second.spec;
+      const bool plain = !spec.retry && spec.lease == kLeaseDefault && spec.on_ambiguous == OnAmbiguous::retry;
+      if (follows || has_key || has_deadline || !plain) break;
       static_cast<void>(client.rerun(tenant, id));
       break;
     }

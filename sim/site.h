@@ -38,7 +38,7 @@ class Site {
   bool has_power() const;
 
   Node& node() { return *node_; }
-  NodeClient& client() { return *client_; }
+  Client& client() { return *client_; }
   SimRunner& runner() { return *runner_; }
   // For looking at rows from outside: while no call is under way.
   Backend& backend() { return *inner_; }

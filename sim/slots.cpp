@@ -90,6 +90,8 @@ std::optional<Instant> Slots::first_slot(const Entry& entry, Instant now) const 
   if (entry.row.paused_until && *entry.row.paused_until > now) {
     if (*entry.row.paused_until == kInstantMax) return std::nullopt;
     after = *entry.row.paused_until - Duration(1);
+    // A pause moves nothing to an earlier time.
+    if (entry.stored_next) after = std::max(after, *entry.stored_next - Duration(1));
   }
   if (entry.position) after = std::max(after, *entry.position);
   return slot_after(entry, after);

@@ -299,20 +299,18 @@ RulePut World::draw_rule(Instant now) {
 
 std::vector<RulePut> World::all_open() const {
   std::vector<RulePut> puts;
-  puts.push_back({.key = {.tenant = {}, .kind = "config", .name = {}},
-                  .text = {},
-                  .json = R"({"max_concurrent_jobs":null,"enabled":true})"});
-  puts.push_back({.key = {.tenant = {}, .kind = "maintenance", .name = {}}, .text = {.exists = false}, .json = {}});
+  const auto add = [&](const std::string& tenant, const char* kind, const char* name, const char* json) {
+    RulePut& put = puts.emplace_back();
+    put.key = {.tenant = tenant, .kind = kind, .name = name};
+    put.json = json;
+    put.text.exists = !put.json.empty();
+  };
+  add("", "config", "", R"({"max_concurrent_jobs":null,"enabled":true})");
+  add("", "maintenance", "", "");
   for (const std::string& tenant : tenants_) {
-    puts.push_back({.key = {.tenant = tenant, .kind = "maintenance", .name = {}}, .text = {.exists = false}, .json = {}});
-    puts.push_back({.key = {.tenant = tenant, .kind = "settings", .name = {}},
-                    .text = {},
-                    .json = R"({"weight":1,"max_concurrency":null,"paused":false,"quiet_hours":null})"});
-    for (const char* const queue : {"mail", "bulk"}) {
-      puts.push_back({.key = {.tenant = tenant, .kind = "queue", .name = queue},
-                      .text = {},
-                      .json = R"({"max_concurrency":null,"paused":false})"});
-    }
+    add(tenant, "maintenance", "", "");
+    add(tenant, "settings", "", R"({"weight":1,"max_concurrency":null,"paused":false,"quiet_hours":null})");
+    for (const char* const queue : {"mail", "bulk"}) add(tenant, "queue", queue, R"({"max_concurrency":null,"paused":false})");
   }
   return puts;
 }
