@@ -66,8 +66,7 @@ std::optional<Instant> next_slot(const ScheduleSpec& spec, Instant created_at, I
   if (spec.kind != Kind::daily && spec.kind != Kind::weekly) return std::nullopt;
   const Instant local_after = after + offset_at(spec.zone, after);
   for (sys_days day = floor<days>(local_after) - days(1);; day += days(1)) {
-    if (spec.kind == Kind::weekly &&
-        std::ranges::find(spec.days, weekday(day).c_encoding()) == spec.days.end()) {
+    if (spec.kind == Kind::weekly && std::ranges::find(spec.days, weekday(day).c_encoding()) == spec.days.end()) {
       continue;
     }
     const Instant at = instant_of_local(spec.zone, Instant(day) + spec.at);

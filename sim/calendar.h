@@ -1,4 +1,5 @@
-// The judge's own calendar: when a schedule is due, worked out without the engine's recurrence code where that is simple.
+// The judge's own calendar: when a schedule is due, worked out without the engine's recurrence code where that is
+// simple.
 //
 // It knows UTC and two zones by their rules, which hold for the years that are simulated.
 #pragma once

@@ -53,7 +53,8 @@ void Judge::committed(const std::vector<Op>& ops, bool answered) {
 
 void Judge::undone(const std::vector<Op>& ops) {
   for (const Op& op : ops) {
-    if (const auto* inserted = std::get_if<JobInserted>(&op); inserted && inserted->row.slot && inserted->row.schedule) {
+    if (const auto* inserted = std::get_if<JobInserted>(&op);
+        inserted && inserted->row.slot && inserted->row.schedule) {
       slots_.note_undone(inserted->row);
     }
   }
@@ -104,7 +105,8 @@ void Judge::moves(const LiveJob& job, JobState to) {
 void Judge::see(const JobUpdated& op) {
   const JobId id = op.after.id;
   const auto found = model_.live.find(id);
-  if (!findings_.expect(found != model_.live.end(), 14, "job {} was changed, and is not live", format_job_id(id))) return;
+  if (!findings_.expect(found != model_.live.end(), 14, "job {} was changed, and is not live", format_job_id(id)))
+    return;
   if (const auto ending = endings_.find(id); ending != endings_.end()) {
     if (!ending->second.back) {
       ending->second.back = op.after;
@@ -122,7 +124,8 @@ void Judge::see(const JobUpdated& op) {
              format_instant(op.after.run_at));
   if (from == JobState::dlq && to == JobState::queued) {
     findings_.expect(asks_ == Asks::retry, 14, "job {} left the DLQ, and nobody asked", format_job_id(id));
-    findings_.expect(op.after.attempts == 0, 16, "job {} came out of the DLQ without fresh attempts", format_job_id(id));
+    findings_.expect(op.after.attempts == 0, 16, "job {} came out of the DLQ without fresh attempts",
+                     format_job_id(id));
     job.losses = job.releases = job.rate_limits = 0;
   } else {
     findings_.expect(op.after.attempts == job.row.attempts && op.after.token == job.row.token, 10,
@@ -161,7 +164,8 @@ void Judge::see(const JobArchived& op) {
                      format_job_id(id));
   } else if (job.row.state == JobState::dlq) {
     // An operator discarded or cancelled it.
-    findings_.expect(state == JobState::cancelled, 14, "job {} left the DLQ as {}", format_job_id(id), to_string(state));
+    findings_.expect(state == JobState::cancelled, 14, "job {} left the DLQ as {}", format_job_id(id),
+                     to_string(state));
   }
   if (job.row.schedule && job.row.slot) final_slots_.emplace(job.row.schedule, *job.row.slot);
   plain_changed(job, false);
@@ -198,7 +202,8 @@ void Judge::see(const LeaseInserted& op) {
   trace_.say(now_, "claim {} token {} attempt {}", format_job_id(id), op.row.token, op.row.attempt);
   flush(id);
   const auto found = model_.live.find(id);
-  if (!findings_.expect(found != model_.live.end(), 9, "job {} was claimed, and is not live", format_job_id(id))) return;
+  if (!findings_.expect(found != model_.live.end(), 9, "job {} was claimed, and is not live", format_job_id(id)))
+    return;
   LiveJob& job = found->second;
   const std::string name = format_job_id(id);
   findings_.expect(!job.lease, 9, "job {} is under two leases", name);

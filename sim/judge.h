@@ -78,7 +78,7 @@ class Judge {
 
  private:
   struct Ending {
-    LiveJob job;       // as it was, with its lease
+    LiveJob job;  // as it was, with its lease
     std::optional<JobRow> back;
     std::optional<ArchiveRow> archived;
     std::optional<AttemptRow> attempt;

@@ -12,6 +12,9 @@ using namespace std::chrono_literals;
 constexpr std::uint32_t kReleasesInARow = 10;
 constexpr std::uint32_t kRateLimitsInARow = 20;
 
+// However many commits fail, what a worker said is written long before this.
+constexpr Duration kHeardWithin = 3min;
+
 struct Delays {
   Duration least;
   Duration most;
@@ -50,8 +53,7 @@ void Judge::given(const Run& run) {
   const LiveJob& job = found->second;
   rules_.begins({run.job.id, run.job.token}, {.tenant = job.tenant, .queue = job.queue, .spec = job.spec}, now);
   if (const auto most = rules_.cap_of_all(); most && *most < slots_of_node_) {
-    findings_.expect(rules_.running() <= *most, 6, "{} jobs run; all together may run {}",
-                     rules_.running(), *most);
+    findings_.expect(rules_.running() <= *most, 6, "{} jobs run; all together may run {}", rules_.running(), *most);
   }
   judge_turns(run);
 }
@@ -65,8 +67,8 @@ void Judge::started(const Run& run) {
   if (!leased) return;  // it lost its lease while it waited, and will be told
   LiveJob& job = found->second;
   job.lease->started = clock_.boot();
-  findings_.expect(!rules_.is_gated(job.tenant, job.spec->notifies, now), 27,
-                   "job {} started behind a closed gate", format_job_id(run.job.id));
+  findings_.expect(!rules_.is_gated(job.tenant, job.spec->notifies, now), 27, "job {} started behind a closed gate",
+                   format_job_id(run.job.id));
   findings_.expect(!job.row.deadline || *job.row.deadline > now || job.lease->claimed < clock_.boot(), 22,
                    "job {} started after its deadline", format_job_id(run.job.id));
 }
@@ -81,6 +83,7 @@ void Judge::said(const Finished& finished) {
   }
   word.limit = finished.outcome.limit;
   word.said_at = clock_.wall();
+  word.said_boot = clock_.boot();
   for (const JobRequest& follow_up : finished.outcome.follow_ups) word.follow_ups.push_back(follow_up.payload);
   trace_.add(static_cast<std::uint64_t>(word.kind));
   trace_.say(word.said_at, "said {} token {} how {} kind {}", format_job_id(finished.run->job.id),
@@ -112,9 +115,8 @@ void Judge::judge_turns(const Run& run) {
   for (const auto& [tenant, jobs] : plain_) {
     if (tenant == run.job.tenant) continue;
     const auto cap = rules_.cap(tenant);
-    const bool runnable = !jobs.empty() && jobs.begin()->first + 5s < now &&
-                          node_since_ + 1min < clock_.boot() && rules_.is_settled(tenant, now, clock_.boot()) &&
-                          (!cap || rules_.running(tenant) < *cap) &&
+    const bool runnable = !jobs.empty() && jobs.begin()->first + 5s < now && node_since_ + 1min < clock_.boot() &&
+                          rules_.is_settled(tenant, now, clock_.boot()) && (!cap || rules_.running(tenant) < *cap) &&
                           model_.live.at(jobs.begin()->second).known_since + 5s < clock_.boot();
     std::uint32_t& passed = passed_over_[tenant];
     passed = runnable ? passed + 1 : 0;
@@ -157,8 +159,8 @@ void Judge::judge_end(Ending& ending) {
   const Expected expected = expect(ending, result, word);
   trace_.add(static_cast<std::uint64_t>(id.value));
   trace_.add(static_cast<std::uint64_t>(after.state));
-  trace_.say(now_, "ended {} token {} {} -> {} run_at {}", name, lease.token,
-             result ? to_string(*result) : "deferred", to_string(after.state), format_instant(after.run_at));
+  trace_.say(now_, "ended {} token {} {} -> {} run_at {}", name, lease.token, result ? to_string(*result) : "deferred",
+             to_string(after.state), format_instant(after.run_at));
   findings_.expect(after.state == expected.state, result == AttemptResult::lease_lost ? 12 : 14,
                    "attempt {} of job {} ended as {}: the job is {}, and should be {}", lease.attempt, name,
                    result ? to_string(*result) : "deferred", to_string(after.state), to_string(expected.state));
@@ -220,6 +222,8 @@ void Judge::judge_result(const Ending& ending, std::optional<AttemptResult> resu
       ++counted_.rate_limited;
       return;
     case AttemptResult::timeout:
+      findings_.expect(!returned || word->said_boot + kHeardWithin > boot_, 8,
+                       "job {} timed out long after its worker had said how it ended", name);
       findings_.expect(boot_ >= std::max(lease.claimed, lease.started) + ending.job.spec->timeout, 13,
                        "job {} timed out too early", name);
       ++counted_.failed;

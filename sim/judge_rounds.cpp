@@ -103,6 +103,10 @@ void Judge::audit(const RoundState& state, Duration tick) {
       findings_.expect(boot <= job.lease->until + allowed || boot <= node_since_ + allowed, 12,
                        "the lease of job {} ran out {} ago, and nobody noticed", format_job_id(id),
                        format_duration(boot - job.lease->until));
+      const Duration recovered = kStartsWithin + allowed;
+      findings_.expect(rules_.is_running({id, job.lease->token}) || boot <= job.lease->claimed + recovered ||
+                           boot <= node_since_ + recovered,
+                       8, "job {} is leased, and nobody runs it", format_job_id(id));
       continue;
     }
     if (job.row.deadline && *job.row.deadline + tick + kFoundWithin < clock_.wall() &&

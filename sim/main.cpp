@@ -1,13 +1,18 @@
 // carillon_sim: simulated days of the real engine, judged.
 #include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 
+#include "base/mutant.h"
 #include "sim/simulation.h"
 
 namespace carillon::sim {
@@ -24,6 +29,7 @@ struct Arguments {
   bool twice = false;
   bool compare = false;
   bool verbose = false;
+  bool mutants = false;
 };
 
 struct Totals {
@@ -37,8 +43,8 @@ struct Totals {
 };
 
 // For the handler of SIGABRT: which seed a failed CHECK belongs to.
-std::uint64_t g_seed = 0;   // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
-std::string g_command;      // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+std::uint64_t g_seed = 0;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+std::string g_command;     // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 
 void on_abort(int) {
   fmt::print(stderr, "seed {}: the engine found itself broken (CHECK)\nreplay: {}\n", g_seed, g_command);
@@ -104,13 +110,97 @@ int report(const Totals& totals, const Arguments& arguments, double seconds) {
   }
   std::uint64_t faults = 0;
   for (const std::uint64_t count : totals.faults.all()) faults += count;
-  fmt::print("REPORT simulation on {}: {} seeds, {:.0f} days ({:.1f} per second), {} starts, {} faults, {} violations\n",
-             arguments.store, totals.seeds, totals.days, totals.days / seconds, totals.starts, faults,
-             totals.violations);
+  fmt::print(
+      "REPORT simulation on {}: {} seeds, {:.0f} days ({:.1f} per second), {} starts, {} faults, {} violations\n",
+      arguments.store, totals.seeds, totals.days, totals.days / seconds, totals.starts, faults, totals.violations);
   return totals.violations == 0 ? 0 : 1;
 }
 
+#ifdef CARILLON_MUTANTS
+
+struct NamedMutant {
+  Mutant mutant;
+  std::string_view name;
+};
+
+constexpr std::array kMutants{
+    NamedMutant{Mutant::no_fence_check, "no fence check"},
+    NamedMutant{Mutant::answer_before_commit, "answer before commit"},
+    NamedMutant{Mutant::wall_clock_lease, "wall-clock lease"},
+    NamedMutant{Mutant::next_on_completion, "next on completion"},
+    NamedMutant{Mutant::occurrence_without_schedule, "occurrence key without the schedule"},
+    NamedMutant{Mutant::loss_not_counted, "attempt not counted on a lost lease"},
+    NamedMutant{Mutant::naive_dst, "naive DST"},
+    NamedMutant{Mutant::cap_read_before_claim, "cap read before the claim"},
+    NamedMutant{Mutant::gate_only_before_claim, "gate checked only before the claim"},
+    NamedMutant{Mutant::key_freed_on_retry, "key freed on retry"},
+    NamedMutant{Mutant::dlq_counts_as_open, "dlq counted as open"},
+    NamedMutant{Mutant::tokens_leak_on_release, "tokens leaked on release"},
+    NamedMutant{Mutant::dependents_fire_twice, "dependents fire twice"},
+    NamedMutant{Mutant::paused_time_caught_up, "paused time caught up"},
+    NamedMutant{Mutant::stale_entry_trusted, "stale ready entry trusted"},
+    NamedMutant{Mutant::equal_run_at_lost, "equal run_at lost"},
+    NamedMutant{Mutant::jitter_rolled_again, "jitter re-rolled after a restart"},
+    NamedMutant{Mutant::settlements_forgotten, "settlements forgotten after a failed commit"},
+    NamedMutant{Mutant::held_jobs_forgotten, "held jobs not released on resume"},
+    NamedMutant{Mutant::leases_not_recovered, "leases of lost answers not recovered"},
+    NamedMutant{Mutant::early_jobs_dropped, "early jobs dropped"},
+    NamedMutant{Mutant::opening_forgets_jobs, "gate that opens forgets jobs"},
+    NamedMutant{Mutant::horizon_too_far, "horizon of far-off jobs too far"},
+    NamedMutant{Mutant::missed_range_lost, "missed range not written"},
+    NamedMutant{Mutant::deadline_ignored, "deadlines ignored"},
+};
+
+// In a process of its own: a mutant may well abort.
+bool kills(Mutant mutant, const SimulationOptions& options) {
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    std::signal(SIGABRT, SIG_DFL);
+    close(STDERR_FILENO);
+    alarm(60);
+    g_mutant = mutant;
+    Simulation simulation(options);
+    _exit(simulation.run().violation ? 1 : 0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+}
+
+int run_mutants(const Arguments& arguments) {
+  const std::uint64_t most = arguments.seeds > 0 ? arguments.seeds : 200;
+  std::vector<std::uint64_t> needed;
+  int survivors = 0;
+  for (const auto& [mutant, name] : kMutants) {
+    std::uint64_t seed = 1;
+    while (seed <= most && !kills(mutant, {.seed = seed, .days = arguments.days})) ++seed;
+    if (seed > most) {
+      ++survivors;
+      fmt::print("  {:<46} SURVIVED {} seeds\n", name, most);
+    } else {
+      needed.push_back(seed);
+      fmt::print("  {:<46} killed by seed {}\n", name, seed);
+    }
+    std::fflush(stdout);
+  }
+  std::ranges::sort(needed);
+  fmt::print("REPORT mutants: {} of {} killed, median {} seeds, at most {}\n", needed.size(), kMutants.size(),
+             needed.empty() ? 0 : needed[needed.size() / 2], needed.empty() ? 0 : needed.back());
+  return survivors == 0 ? 0 : 1;
+}
+
+#else
+
+int run_mutants(const Arguments& /*arguments*/) {
+  fmt::print(stderr, "carillon_sim: this build has no mutants; use the preset sim\n");
+  return 2;
+}
+
+#endif
+
 int run(const Arguments& arguments) {
+  if (arguments.mutants) return run_mutants(arguments);
   using Clock = std::chrono::steady_clock;
   const auto begun = Clock::now();
   const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - begun).count(); };
@@ -126,10 +216,10 @@ int run(const Arguments& arguments) {
     return report(totals, arguments, elapsed());
   }
   const std::uint64_t first = arguments.seed.value_or(1);
-  const std::uint64_t most = arguments.seeds > 0      ? arguments.seeds
-                             : arguments.seconds > 0  ? UINT64_MAX
-                             : arguments.seed         ? 1
-                                                      : 100;
+  const std::uint64_t most = arguments.seeds > 0     ? arguments.seeds
+                             : arguments.seconds > 0 ? UINT64_MAX
+                             : arguments.seed        ? 1
+                                                     : 100;
   for (std::uint64_t i = 0; i < most; ++i) {
     if (arguments.seconds > 0 && elapsed() >= arguments.seconds) break;
     options.seed = first + i;
@@ -154,6 +244,7 @@ int main(int argc, char** argv) {
   app.add_option("--regressions", arguments.regressions, "replay the seeds of this file");
   app.add_flag("--twice", arguments.twice, "run each seed twice: both must do the same");
   app.add_flag("--compare", arguments.compare, "run each seed on both stores: both must do the same");
+  app.add_flag("--mutants", arguments.mutants, "planted bugs: each must be found");
   app.add_flag("--verbose", arguments.verbose, "say everything");
   CLI11_PARSE(app, argc, argv);
   std::signal(SIGABRT, carillon::sim::on_abort);

@@ -20,8 +20,8 @@ struct LeaseModel {
   std::int64_t token = 0;
   std::uint32_t attempt = 1;
   BootTime claimed{};
-  BootTime until{};       // by the judge's own reckoning
-  BootTime started{};     // zero: the handler was not entered
+  BootTime until{};    // by the judge's own reckoning
+  BootTime started{};  // zero: the handler was not entered
   Duration length{};
 };
 
@@ -50,6 +50,7 @@ struct Word {
   std::string limit;
   std::vector<std::string> follow_ups;  // their payloads
   Instant said_at;
+  BootTime said_boot{};
 };
 
 struct KeyHolder {

@@ -144,8 +144,8 @@ Rules::Bucket& Rules::refilled(const LimitKey& key, Instant now) {
     return bucket;
   }
   if (rule && rule->rate) {
-    const double filled = *rule->rate * static_cast<double>((now - bucket.seen).count()) /
-                          static_cast<double>(rule->per.count());
+    const double filled =
+        *rule->rate * static_cast<double>((now - bucket.seen).count()) / static_cast<double>(rule->per.count());
     bucket.tokens = std::min(rule->burst, bucket.tokens + filled);
   }
   bucket.seen = now;

@@ -66,6 +66,7 @@ class Rules {
   void round_over();
   // A node begins: nothing runs, all buckets are full.
   void node_begins();
+  bool is_running(AttemptKey key) const { return running_.contains(key); }
   std::size_t running() const { return running_.size(); }
   std::size_t running(const std::string& tenant) const;
   std::size_t running(const std::string& tenant, const std::string& queue) const;

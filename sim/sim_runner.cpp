@@ -138,6 +138,7 @@ void SimRunner::effect(std::size_t number) {
   const std::string key = "effect-" + format_job_id(going.run->job.id);
   const auto claim = port_->claim_effect(*going.run, key);
   if (!claim) {
+    parts_.sink->may_be_begun(key);
     going.outcome = fail(claim.error().message, "exception");
     return;
   }

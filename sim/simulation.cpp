@@ -210,6 +210,11 @@ SimulationReport Simulation::run() {
   run_until(boot() + std::chrono::hours(24) * options_.days);
   if (!judge_.findings().any()) settle();
   if (!judge_.findings().any()) end_node();
+  if (options_.verbose && site_.is_up()) {
+    const Node& node = site_.node();
+    fmt::print("ready {}, later {}, runs {}, busy {}, up since {}\n", node.dispatcher().ready().size(),
+               node.dispatcher().waiting(), node.runs().size(), site_.runner().busy(), node.is_loaded());
+  }
   report_.days = std::chrono::duration<double>(boot() - start).count() / 86'400;
   report_.hash = trace_.hash();
   report_.violation = judge_.findings().first();

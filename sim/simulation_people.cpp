@@ -134,8 +134,8 @@ void Simulation::act_on_job() {
   std::advance(chosen, static_cast<std::ptrdiff_t>(random_.below(live.size())));
   // Parked ones first: they wait for somebody.
   if (random_.percent(50)) {
-    const auto parked = std::ranges::find_if(
-        live, [](const auto& entry) { return entry.second.row.state == JobState::dlq; });
+    const auto parked =
+        std::ranges::find_if(live, [](const auto& entry) { return entry.second.row.state == JobState::dlq; });
     if (parked != live.end()) chosen = parked;
   }
   const JobId id = chosen->first;
@@ -156,13 +156,11 @@ void Simulation::act_on_job() {
     case 3: answer = client.discard(tenant, id); break;
     case 4: answer = client.run_now(tenant, id); break;
     case 5: answer = client.change(tenant, id, random_.between(1, 5), std::nullopt); break;
-    case 6:
-      answer = client.change(tenant, id, std::nullopt, now() + random_.between(Duration(0), Duration(2h)));
-      break;
+    case 6: answer = client.change(tenant, id, std::nullopt, now() + random_.between(Duration(0), Duration(2h))); break;
     case 7: {
       const auto info = client.job(tenant, id);
       judge_.findings().expect(info.has_value(), 4, "job {} cannot be read", format_job_id(id));
-      if (info && info->deferrals > 0) {
+      if (info && info->state == JobState::queued && info->deferred_until && *info->deferred_until > now()) {
         judge_.findings().expect(!info->defer_reason.empty(), 33, "job {} was deferred without a reason",
                                  format_job_id(id));
       }

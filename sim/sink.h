@@ -28,6 +28,8 @@ class Sink {
                      "effect {} is called unknown, and nobody began it", key);
     happened_.try_emplace(key, false);
   }
+  // Somebody asked and got no answer: it may be begun.
+  void may_be_begun(const std::string& key) { happened_.try_emplace(key, false); }
   void happen(const std::string& key) { happened_[key] = true; }
 
  private:

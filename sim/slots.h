@@ -1,8 +1,8 @@
 // Which occurrences there must be: the judge plans every schedule for itself and compares, transaction by transaction.
 //
-// For each schedule it knows the next slot that is due. Whatever a transaction writes for that schedule must cover every
-// slot from there up to now, each exactly once, as the misfire policy says, and nothing else. (invariants 1, 3, 19, 24,
-// 25, 32)
+// For each schedule it knows the next slot that is due. Whatever a transaction writes for that schedule must cover
+// every slot from there up to now, each exactly once, as the misfire policy says, and nothing else. (invariants 1, 3,
+// 19, 24, 25, 32)
 #pragma once
 
 #include <map>
@@ -75,9 +75,9 @@ class Slots {
   std::map<ScheduleId, Entry> schedules_;
   std::set<std::pair<Instant, ScheduleId>> due_;
   std::map<ScheduleId, Touched> touched_;
-  std::vector<std::pair<ScheduleId, Instant>> done_;            // in this transaction
-  std::set<std::pair<ScheduleId, Instant>> made_;               // occurrences that ever became a job
-  std::map<std::pair<ScheduleId, Instant>, Instant> undone_;    // with the time at which they would have run
+  std::vector<std::pair<ScheduleId, Instant>> done_;          // in this transaction
+  std::set<std::pair<ScheduleId, Instant>> made_;             // occurrences that ever became a job
+  std::map<std::pair<ScheduleId, Instant>, Instant> undone_;  // with the time at which they would have run
 };
 
 }  // namespace carillon::sim

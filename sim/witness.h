@@ -79,10 +79,10 @@ struct DocumentErased {
   DocumentKey key;
 };
 
-using Op = std::variant<JobInserted, JobUpdated, JobArchived, ArchivedErased, AttemptInserted, LeaseInserted,
-                        LeaseUpdated, LeaseErased, OutcomePut, OutcomeErased, SubjectPut, SubjectErased, SchedulePut,
-                        ScheduleErased, KeyPut, KeyErased, DependencyInserted, DependencyErased, DocumentPut,
-                        DocumentErased>;
+using Op =
+    std::variant<JobInserted, JobUpdated, JobArchived, ArchivedErased, AttemptInserted, LeaseInserted, LeaseUpdated,
+                 LeaseErased, OutcomePut, OutcomeErased, SubjectPut, SubjectErased, SchedulePut, ScheduleErased, KeyPut,
+                 KeyErased, DependencyInserted, DependencyErased, DocumentPut, DocumentErased>;
 
 enum class CommitFate : std::uint8_t {
   good,         // stored and answered

@@ -111,7 +111,8 @@ ScheduleSpec& World::draw_schedule(const std::string& tenant, const std::string&
   static constexpr Duration kEvery[] = {30min, 1h, 2h, 3h, 4h, 6h, 90min};
   spec.every = random_.pick(kEvery);
   if (random_.percent(50)) {
-    spec.anchor = Instant(std::chrono::floor<std::chrono::days>(now)) - std::chrono::days(3) + random_.between(0, 3) * 1h;
+    spec.anchor =
+        Instant(std::chrono::floor<std::chrono::days>(now)) - std::chrono::days(3) + random_.between(0, 3) * 1h;
   }
   spec.at = time_of(random_.pick(kTimes));
   for (unsigned day = 0; day < 7; ++day) {
@@ -225,7 +226,8 @@ RulePut World::draw_settings() {
     const int start = random_.between(0, 23);
     const int hours = random_.between(1, 9);
     put.text.quiet = QuietTime{.start = start * 1h, .end = (start + hours) % 24 * 1h, .zone = zone};
-    quiet = fmt::format(R"({{"start":"{:02}:00","end":"{:02}:00","timezone":"{}"}})", start, (start + hours) % 24, zone);
+    quiet =
+        fmt::format(R"({{"start":"{:02}:00","end":"{:02}:00","timezone":"{}"}})", start, (start + hours) % 24, zone);
   }
   put.json = fmt::format(R"({{"weight":{},"max_concurrency":{},"paused":{},"quiet_hours":{}}})", put.text.weight,
                          put.text.cap ? std::to_string(*put.text.cap) : "null", put.text.paused, quiet);
@@ -280,9 +282,8 @@ RulePut World::draw_rule(Instant now) {
       return put;
     }
     default: {
-      RulePut put{.key = {.tenant = random_.percent(70) ? any_tenant() : std::string(),
-                          .kind = "maintenance",
-                          .name = {}}};
+      RulePut put{
+          .key = {.tenant = random_.percent(70) ? any_tenant() : std::string(), .kind = "maintenance", .name = {}}};
       if (random_.percent(40)) {
         put.text.exists = false;
         return put;
@@ -310,7 +311,8 @@ std::vector<RulePut> World::all_open() const {
   for (const std::string& tenant : tenants_) {
     add(tenant, "maintenance", "", "");
     add(tenant, "settings", "", R"({"weight":1,"max_concurrency":null,"paused":false,"quiet_hours":null})");
-    for (const char* const queue : {"mail", "bulk"}) add(tenant, "queue", queue, R"({"max_concurrency":null,"paused":false})");
+    for (const char* const queue : {"mail", "bulk"})
+      add(tenant, "queue", queue, R"({"max_concurrency":null,"paused":false})");
   }
   return puts;
 }

@@ -43,10 +43,17 @@ enum class Mutant : std::uint8_t {
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): test builds only, set before anything runs
 inline Mutant g_mutant = Mutant::none;
 inline bool mutant(Mutant which) { return g_mutant == which; }
+// How many nodes have begun.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+inline std::int64_t g_mutant_nodes = 0;
+inline void mutant_node_begins() { ++g_mutant_nodes; }
+inline std::int64_t mutant_nodes() { return g_mutant_nodes; }
 
 #else
 
 constexpr bool mutant(Mutant /*which*/) { return false; }
+constexpr void mutant_node_begins() {}
+constexpr std::int64_t mutant_nodes() { return 0; }
 
 #endif
 

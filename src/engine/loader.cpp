@@ -1,5 +1,7 @@
 #include "engine/loader.h"
 
+#include "base/mutant.h"
+
 namespace carillon {
 
 namespace {
@@ -17,8 +19,8 @@ Result<void> Loader::step(Round& round) {
     case Stage::schedules: {
       TRY_ASSIGN(const bool end, planner_.load(round));
       if (end) {
-        round.on_commit.emplace_back([this] { stage_ = Stage::jobs; });
-        horizon_ = add_clamped(round.now, kAhead);
+        round.on_commit.emplace_back([this] { stage_ = jobs_are_loaded_ ? Stage::done : Stage::jobs; });
+        if (!jobs_are_loaded_) horizon_ = add_clamped(round.now, kAhead);
       }
       return {};
     }
@@ -28,13 +30,26 @@ Result<void> Loader::step(Round& round) {
   return {};
 }
 
+void Loader::load_rules_again() {
+  stage_ = Stage::rules;
+  rules_to_ = {};
+  documents_.clear();
+  planner_.load_again();
+}
+
 Result<void> Loader::load_rules(Round& round) {
   TRY_ASSIGN(const std::vector<Document> documents, store_.admin().documents_above(rules_to_, kRulesPage));
   for (const Document& document : documents) {
+    documents_.insert(document.key);
     if (document.key.kind == kBulkKind) {
       bulk_.resume(document);
     } else {
       rules_.apply(document.key, document.body, dispatcher_.ready(), round.now);
+    }
+  }
+  if (documents.size() < kRulesPage) {
+    for (const DocumentKey& key : rules_.keys()) {
+      if (!documents_.contains(key)) rules_.apply(key, std::nullopt, dispatcher_.ready(), round.now);
     }
   }
   round.on_commit.emplace_back(
@@ -52,6 +67,7 @@ Result<void> Loader::load_jobs(Round& round) {
   round.on_commit.emplace_back([this, next = page.next_after, end = page.end] {
     jobs_to_ = next;
     if (end) stage_ = Stage::done;
+    jobs_are_loaded_ = end;
   });
   return {};
 }
@@ -72,7 +88,8 @@ Result<void> Loader::load_later(Round& round) {
     return {};
   }
   TRY(dispatcher_.add(jobs, reached, round.now));
-  round.on_commit.emplace_back([this, reached] { horizon_ = reached; });
+  const Duration too_far = mutant(Mutant::horizon_too_far) ? Duration(std::chrono::minutes(30)) : Duration(0);
+  round.on_commit.emplace_back([this, reached, too_far] { horizon_ = reached + too_far; });
   return {};
 }
 

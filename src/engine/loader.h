@@ -4,6 +4,8 @@
 // Called inside of a round's transaction.
 #pragma once
 
+#include <set>
+
 #include "engine/bulk.h"
 #include "engine/dispatcher.h"
 #include "engine/planner.h"
@@ -26,6 +28,10 @@ class Loader {
   bool is_done() const { return stage_ == Stage::done; }
   Result<void> step(Round& round);
 
+  // A commit whose fate is unknown may have stored rules and schedules: they are read once more. Its jobs are known, as
+  // they stand in the ready set before the commit.
+  void load_rules_again();
+
   // Jobs due by then are in memory; later ones are on disk.
   Instant horizon() const { return horizon_; }
   // Brings in what falls due within the next minutes. Call it every tick.
@@ -43,6 +49,8 @@ class Loader {
   RuleBook& rules_;
   BulkWork& bulk_;
   Stage stage_ = Stage::rules;
+  bool jobs_are_loaded_ = false;
+  std::set<DocumentKey> documents_;  // that this reading has met
   DocumentKey rules_to_;
   JobId jobs_to_;
   Instant horizon_ = kInstantMin;

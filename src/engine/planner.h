@@ -33,6 +33,8 @@ class Planner {
 
   // Reads the next page of schedules. True when it has seen all.
   Result<bool> load(Round& round);
+  // From the first page on.
+  void load_again() { loaded_to_ = {}; }
 
   std::optional<Instant> next_due() const;
   // Plans what is due, at most so many schedules. How many subjects it looked at.

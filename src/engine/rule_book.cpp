@@ -49,6 +49,11 @@ Result<void> check_document(std::string_view kind, std::string_view body) {
 
 void RuleBook::apply(const DocumentKey& key, std::optional<std::string_view> body, ReadySet& ready, Instant now) {
   const std::scoped_lock lock(mutex_);
+  if (body) {
+    keys_.insert(key);
+  } else {
+    keys_.erase(key);
+  }
   if (key.kind == kSettingsKind) {
     apply_settings(key.tenant, body, ready);
   } else if (key.kind == kQueueKind) {
