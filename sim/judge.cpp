@@ -242,10 +242,9 @@ void Judge::see(const LeaseUpdated& op) {
   const LiveJob& job = found->second;
   LeaseModel& lease = *found->second.lease;
   BootTime timeout_at = boot_ + job.spec->timeout;
-  if (lease.started != BootTime::zero()) {
-    constexpr Duration kRebase = std::chrono::seconds(1);
-    timeout_at = lease.started + job.spec->timeout + kRebase;
-  }
+  // The first renewal after the start says when that was; none after it may move the end.
+  if (lease.timeout_at != BootTime::zero()) timeout_at = lease.timeout_at;
+  if (lease.started != BootTime::zero()) lease.timeout_at = op.row.timeout_at;
   findings_.expect(op.row.timeout_at <= timeout_at && op.row.until <= op.row.timeout_at, 13,
                    "the lease of job {} reaches past its timeout", format_job_id(op.row.job));
   lease.until = std::min(boot_ + lease.length, op.row.timeout_at);

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "base/mutant.h"
@@ -172,9 +173,18 @@ int run_mutants(const Arguments& arguments) {
   const std::uint64_t most = arguments.seeds > 0 ? arguments.seeds : 200;
   std::vector<std::uint64_t> needed;
   int survivors = 0;
+  std::map<std::uint64_t, bool> healthy;  // seeds that find nothing where nothing was planted
+  const auto is_healthy = [&](const SimulationOptions& options) {
+    const auto known = healthy.find(options.seed);
+    if (known != healthy.end()) return known->second;
+    return healthy[options.seed] = !kills(Mutant::none, options);
+  };
   for (const auto& [mutant, name] : kMutants) {
     std::uint64_t seed = 1;
-    while (seed <= most && !kills(mutant, {.seed = seed, .days = arguments.days})) ++seed;
+    for (; seed <= most; ++seed) {
+      const SimulationOptions options{.seed = seed, .days = arguments.days};
+      if (is_healthy(options) && kills(mutant, options)) break;
+    }
     if (seed > most) {
       ++survivors;
       fmt::print("  {:<46} SURVIVED {} seeds\n", name, most);

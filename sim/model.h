@@ -23,6 +23,7 @@ struct LeaseModel {
   BootTime until{};    // by the judge's own reckoning
   BootTime started{};  // zero: the handler was not entered
   Duration length{};
+  BootTime timeout_at{};  // once a renewal after the start has set it
 };
 
 struct LiveJob {

@@ -211,6 +211,13 @@ void Rules::round_over() {
   holds_.clear();
 }
 
+void Rules::clock_is_set(Instant now) {
+  for (auto& [key, bucket] : buckets_) {
+    refilled(key, now);
+    bucket.learned = true;  // the engine may have counted less
+  }
+}
+
 void Rules::node_begins() {
   ++moves_;
   running_.clear();

@@ -177,6 +177,7 @@ void Simulation::jump() {
   static constexpr Duration kJumps[] = {1h, -1h, 24h, -24h, 90s, -90s};
   const Duration by = random_.pick(kJumps);
   trace_.say(now(), "the wall clock jumps by {} s", std::chrono::duration_cast<std::chrono::seconds>(by).count());
+  judge_.rules().clock_is_set(now());
   clock_.step(by);
   judge_.clock_was_set();
   node_wakes_ = boot();
