@@ -160,7 +160,7 @@ void Rules::begins(AttemptKey key, Running running, Instant now) {
     const RuleText* const rule = find({.tenant = limit->first, .kind = "limit", .name = limit->second});
     Bucket& bucket = refilled(*limit, now);
     findings_.expect(now >= bucket.held_until, 6, "limit {} was asked to rest until {}, and one started", name,
-                     format_instant(bucket.held_until));
+                     ShownTime{bucket.held_until});
     if (rule->rate) {
       findings_.expect(bucket.tokens >= 1 - kRounding, 6, "limit {} had {} tokens, and one started", name,
                        bucket.tokens);
@@ -211,9 +211,13 @@ void Rules::round_over() {
   holds_.clear();
 }
 
-void Rules::clock_is_set(Instant now) {
+void Rules::clock_is_set(Instant now, Duration by) {
   for (auto& [key, bucket] : buckets_) {
     refilled(key, now);
+    if (by < -1min) {
+      bucket.held_until += by;
+      bucket.seen += by;
+    }
     bucket.learned = true;  // the engine may have counted less
   }
 }

@@ -256,8 +256,14 @@ Result<std::optional<Instant>> Planner::anchor_subject(Round& round, const Sched
   const auto position = known ? known->position : std::nullopt;
   std::optional<Instant> next_at;
   if (compiled.timetable) next_at = first_time(*compiled.timetable, from, position);
-  const SubjectEdit edit{.subject = std::string(kOnlySubject), .next_at = next_at};
-  TRY(store_.plans().put_subjects(row.id, std::array{edit}));
+  SubjectEdit edit{.subject = std::string(kOnlySubject), .next_at = next_at};
+  TRY_ASSIGN(const std::vector<SubjectRow> made, store_.plans().put_subjects(row.id, std::array{edit}));
+  // A schedule that is made anew goes on after the one of its name before it, also if the clock was set back.
+  const auto kept = made.front().position;
+  if (next_at && kept && *next_at <= *kept) {
+    edit.next_at = next_at = first_time(*compiled.timetable, from, kept);
+    TRY(store_.plans().put_subjects(row.id, std::array{edit}));
+  }
   return next_at;
 }
 
