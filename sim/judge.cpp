@@ -27,7 +27,10 @@ void Judge::committed(const std::vector<Op>& ops, bool answered) {
   if (ops.empty() || findings_.any()) return;
   now_ = clock_.wall();
   boot_ = clock_.boot();
-  if (!answered) an_answer_was_lost_ = true;
+  if (!answered) {
+    an_answer_was_lost_ = true;
+    failed_at_ = boot_;
+  }
   for (const Op& op : ops) {
     trace_.add(op.index());
     std::visit([this](const auto& one) { see(one); }, op);
@@ -52,6 +55,7 @@ void Judge::committed(const std::vector<Op>& ops, bool answered) {
 }
 
 void Judge::undone(const std::vector<Op>& ops) {
+  failed_at_ = clock_.boot();
   for (const Op& op : ops) {
     if (const auto* inserted = std::get_if<JobInserted>(&op);
         inserted && inserted->row.slot && inserted->row.schedule) {

@@ -85,7 +85,11 @@ bool Rules::is_settled(const std::string& tenant, Instant now, BootTime boot) {
   BootTime& closed_at = opened_[tenant];
   const RuleText* const settings = find(settings_of(tenant));
   const bool near_change = settings && settings->quiet && is_near_change(settings->quiet->zone, now);
-  if (near_change || is_gated(tenant, true, now) || is_paused(tenant, "default")) closed_at = boot;
+  bool was_gated = false;
+  for (const Duration ago : {Duration(0s), Duration(1s), Duration(3s), kOpeningSpread}) {
+    was_gated = was_gated || is_gated(tenant, true, now - ago);
+  }
+  if (near_change || was_gated || is_paused(tenant, "default")) closed_at = boot;
   return closed_at + kOpeningSpread < boot;
 }
 
