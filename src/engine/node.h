@@ -178,6 +178,7 @@ class Node {
   std::optional<Claimed> claimed_;
   BootTime claim_sent_{};
   BootTime next_tick_{};
+  Instant gates_seen_ = kInstantMin;
   bool recover_ = false;        // a commit failed and its fate is unknown: leases of ours may be there
   std::uint32_t failures_ = 0;  // of commits, in a row
   std::uint64_t told_depth_ = 0;
