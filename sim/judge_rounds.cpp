@@ -107,7 +107,7 @@ void Judge::audit(const RoundState& state, Duration tick) {
                        format_duration(boot - job.lease->until));
       const Duration recovered = kStartsWithin + allowed;
       findings_.expect(rules_.is_running({id, job.lease->token}) || boot <= job.lease->claimed + recovered ||
-                           boot <= node_since_ + recovered,
+                           boot <= node_since_ + recovered || boot >= job.lease->claimed + job.spec->timeout,
                        8, "job {} is leased, and nobody runs it", Shown{id});
       continue;
     }
