@@ -114,12 +114,13 @@ std::optional<std::uint32_t> Rules::cap_of_all() const {
 // ---- What runs ----------------------------------------------------------------------------------------------------
 
 std::size_t Rules::running(const std::string& tenant) const {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(running_, [&](const auto& entry) { return entry.second.tenant == tenant; }));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      running_, [&](const auto& entry) { return counts(entry.second) && entry.second.tenant == tenant; }));
 }
 std::size_t Rules::running(const std::string& tenant, const std::string& queue) const {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      running_, [&](const auto& entry) { return entry.second.tenant == tenant && entry.second.queue == queue; }));
+  return static_cast<std::size_t>(std::ranges::count_if(running_, [&](const auto& entry) {
+    return counts(entry.second) && entry.second.tenant == tenant && entry.second.queue == queue;
+  }));
 }
 
 std::optional<Rules::LimitKey> Rules::effective(const std::string& tenant, const std::string& name) const {
@@ -131,6 +132,7 @@ std::optional<Rules::LimitKey> Rules::effective(const std::string& tenant, const
 std::size_t Rules::running_under(const LimitKey& key) const {
   std::size_t count = 0;
   for (const auto& [attempt, one] : running_) {
+    if (!counts(one)) continue;
     for (const std::string& name : one.spec->limits) {
       if (name == key.second && effective(one.tenant, name) == key) ++count;
     }
@@ -158,7 +160,7 @@ Rules::Bucket& Rules::refilled(const LimitKey& key, Instant now) {
 
 void Rules::begins(AttemptKey key, Running running, Instant now, BootTime boot) {
   ++moves_;
-  std::erase_if(running_, [&](const auto& entry) { return entry.second.until <= boot; });
+  boot_ = boot;
   for (const std::string& name : running.spec->limits) {
     const auto limit = effective(running.tenant, name);
     if (!limit) continue;
