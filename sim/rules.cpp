@@ -169,6 +169,7 @@ void Rules::begins(AttemptKey key, Running running, Instant now, BootTime boot) 
     findings_.expect(now >= bucket.held_until, 6, "limit {} was asked to rest until {}, and one started", name,
                      ShownTime{bucket.held_until});
     if (rule->rate) {
+      if (bucket.tokens < 1 - kRounding) bucket.tokens += std::exchange(bucket.returned, 0);
       findings_.expect(bucket.tokens >= 1 - kRounding, 6, "limit {} had {} tokens, and one started", name,
                        bucket.tokens);
       bucket.tokens -= 1;
@@ -198,6 +199,7 @@ void Rules::ends(AttemptKey key, bool gave_back, Instant now) {
       if (!limit) continue;
       const RuleText* const rule = find({.tenant = limit->first, .kind = "limit", .name = limit->second});
       Bucket& bucket = refilled(*limit, now);
+      bucket.returned += std::max(0.0, bucket.tokens + 1 - rule->burst);
       bucket.tokens = std::min(rule->burst, bucket.tokens + 1);
     }
   }
@@ -210,6 +212,7 @@ void Rules::rate_limited(const std::string& tenant, const std::string& limit, In
 }
 
 void Rules::round_over() {
+  for (auto& [key, bucket] : buckets_) bucket.returned = 0;
   for (const auto& [key, until] : holds_) {
     Bucket& bucket = buckets_[key];
     bucket.held_until = std::max(bucket.held_until, until);

@@ -90,6 +90,7 @@ class Rules {
     double tokens = 1;
     Instant seen;
     Instant held_until = kInstantMin;
+    double returned = 0;   // came back to a full bucket in this round, perhaps after others had been taken
     bool learned = false;  // a provider has slowed it down
   };
   using LimitKey = std::pair<std::string, std::string>;  // tenant, or "" for all; name
