@@ -131,7 +131,8 @@ void Judge::judge_turns(const Run& run) {
   for (const auto& [tenant, jobs] : plain_) {
     if (tenant == run.job.tenant) continue;
     const auto cap = rules_.cap(tenant);
-    const bool runnable = !jobs.empty() && jobs.begin()->first + 5s < now && node_since_ + 1min < clock_.boot() &&
+    const bool runnable = !jobs.empty() && jobs.begin()->first + 5s < now &&
+                          std::max(node_since_, clock_set_at_) + 2min < clock_.boot() &&
                           rules_.is_settled(tenant, now, clock_.boot()) && (!cap || rules_.running(tenant) < *cap) &&
                           model_.live.at(jobs.begin()->second).known_since + 5s < clock_.boot();
     std::uint32_t& passed = passed_over_[tenant];
