@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <queue>
+#include <set>
 #include <span>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -22,6 +25,9 @@ class Dispatcher {
 
   ReadySet& ready() { return ready_; }
   const ReadySet& ready() const { return ready_; }
+
+  // From now on, types that it does not name stay where they are.
+  void serve_only(std::function<bool(std::string_view)> serves);
 
   // Inside of a transaction: it asks the store for lanes, and for what limits and gates need. Jobs due after `horizon`
   // stay on disk.
@@ -45,11 +51,14 @@ class Dispatcher {
   };
 
   PlaceId plain_place(const ReadyJob& job);
+  void close_unless_served(TypeId type);
 
   JobStore& jobs_;
   ReadySet ready_;
   std::priority_queue<Later> later_;
   std::unordered_map<std::uint64_t, PlaceId> plain_places_;  // by lane and type
+  std::set<TypeId> types_;                                   // of all that was ever added
+  std::function<bool(std::string_view)> serves_;
 };
 
 }  // namespace carillon

@@ -67,6 +67,9 @@ bool Node::commit(Round& round, const std::function<Result<void>()>& body) {
     // Its claims may be stored all the same, if only the answer was lost.
     recover_ = true;
     commit_error_ = committed.error();
+    // What did not happen is neither told nor counted (invariant 34).
+    round.events.clear();
+    round.counts = {};
     return false;
   }
   for (const auto& follow : round.on_commit) follow();
@@ -83,10 +86,12 @@ Duration Node::step() {
   collect_due(round);
   dispatcher_.advance_to(round.now);
   open_gates(round);
+  freed_ = false;
   pick(round);
   if (has_work(round)) {
     claimed_.reset();
     const bool committed = commit(round, [&] { return write(round); });
+    leaving_ = 0;
     if (committed) {
       start(round);
     } else {
@@ -156,15 +161,7 @@ Instant Node::horizon(Instant now) const { return std::max(loader_.horizon(), ad
 Result<void> Node::add_ready(Round& round) {
   if (const std::vector<ReadyJob> released = planner_.take_released(); !released.empty()) round.add_ready(released);
   if (round.ready.empty()) return {};
-  if (serves_) {
-    for (const ReadyJob& job : round.ready) close_unserved(job.type);
-  }
   return dispatcher_.add(round.ready, horizon(round.now), round.now);
-}
-
-void Node::close_unserved(TypeId type) {
-  if (!known_types_.insert(type).second) return;
-  if (!serves_(store_.jobs().type_name(type))) dispatcher_.ready().set_type_closed(type, true);
 }
 
 Duration Node::sleep_after(Instant now, BootTime boot) {
@@ -181,6 +178,7 @@ Duration Node::sleep_after(Instant now, BootTime boot) {
     if (at) keep_shorter(sleep, *at - boot);
   };
   if (!settling_.empty() || planner_.has_released() || picked_all_) return {};
+  if (dispatching_ && freed_ && dispatcher_.ready().size() > 0) return {};
   until_boot(next_tick_);
   until_boot(runs_.next_due());
   until_boot(pruner_.next_at());
@@ -239,7 +237,7 @@ void Node::pick(const Round& round) {
   if (all >= options_.max_concurrency) {
     allowed += std::min(runs_.lately_finished(round.boot), options_.prefetch_max);
   }
-  while (runs_.size() + picks_.size() < allowed) {
+  while (runs_.size() - leaving_ + picks_.size() < allowed) {
     if (picks_.size() == kClaimsMax) {
       picked_all_ = true;
       return;

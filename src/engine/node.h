@@ -16,7 +16,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -60,7 +59,7 @@ class Node {
   void set_runner(Runner& runner) { runner_ = &runner; }
   void add_listener(EventListener listener) { listeners_.push_back(std::move(listener)); }
   // With it, types that it does not name stay queued.
-  void serve_only(std::function<bool(std::string_view)> serves) { serves_ = std::move(serves); }
+  void serve_only(std::function<bool(std::string_view)> serves) { dispatcher_.serve_only(std::move(serves)); }
   std::shared_ptr<Port> port();
   std::shared_ptr<FinishedQueue> finished() { return finished_; }
   Bell& bell() { return *bell_; }
@@ -138,7 +137,6 @@ class Node {
   void start(Round& round);
   void free_caps(Run& run, bool tokens_too, Instant now);
   void lost(Run& run, Instant now);
-  void close_unserved(TypeId type);
   void changed(Round& round, const Changed& changed);
   void open_gates(const Round& round);
   void tell(Round& round);
@@ -152,7 +150,6 @@ class Node {
   const Options options_;
   Runner* runner_ = nullptr;
   std::vector<EventListener> listeners_;
-  std::function<bool(std::string_view)> serves_;
 
   // Shared with handlers that may outlive the node.
   std::shared_ptr<Bell> bell_;
@@ -171,6 +168,8 @@ class Node {
   bool dispatching_ = false;
   bool in_round_ = false;
   bool picked_all_ = false;  // as many as a round may: there may be more
+  bool freed_ = false;       // something ended since the last pick: another may start
+  std::size_t leaving_ = 0;  // of the runs, those whose end is written in this round
   std::atomic<std::thread::id> driver_;
   std::vector<Call> calls_;
   std::vector<Settling> settling_;
@@ -183,7 +182,6 @@ class Node {
   std::uint32_t failures_ = 0;  // of commits, in a row
   std::uint64_t told_depth_ = 0;
   std::uint32_t told_in_flight_ = 0;
-  std::set<TypeId> known_types_;
   Error commit_error_;  // of the last commit that failed
 
   mutable std::mutex counters_mutex_;
@@ -192,7 +190,9 @@ class Node {
 
 template <typename Answer>
 Result<Answer> Node::call(std::function<Result<Answer>(Round&)> operation) {
-  auto answer = std::make_shared<Result<Answer>>(std::unexpected(Error{}));
+  // Stays so if the round broke off before it came to this.
+  auto answer = std::make_shared<Result<Answer>>(
+      failed(ErrorCode::unavailable, "the store failed before this could be done: try again"));
   auto promise = std::make_shared<std::promise<Result<Answer>>>();
   std::future<Result<Answer>> future = promise->get_future();
   perform({.run = [answer, operation = std::move(operation)](Round& round) { *answer = operation(round); },
