@@ -1,5 +1,6 @@
 // What an engine finds when it starts again.
 #include "engine/support/engine_test.h"
+#include "engine/support/hand_node.h"
 
 namespace carillon::test {
 namespace {
@@ -126,6 +127,63 @@ TEST_P(EngineRestart, AScheduleMadeBeforeTheFirstRoundIsInTheZoneOfItsTenant) { 
   restart();
   ASSERT_TRUE(client().schedule_recurring({.name = "s", .type = "work", .daily = "08:00"}).has_value());
   EXPECT_EQ(value_of(client().schedule(kTenant, "s")).next_at, at("2026-03-02T13:00:00Z"));
+}
+
+// ---- A process that died in the middle of an attempt
+// ------------------------------------------------------------------
+
+class EngineCrash : public ::testing::Test {
+ protected:
+  // Each life begins an attempt of what is due, and dies before it ends. The job as the next life finds it.
+  JobInfo live_and_die(Duration later, bool* started = nullptr) {
+    now = add_clamped(now, later);
+    HandNode node({.sqlite = folder.path() / "jobs.db", .start = now});
+    if (!id) id = node.enqueue(request);
+    const RunPtr run = node.take();
+    if (run) node.begin(run);
+    if (started) *started = run != nullptr;
+    lost += node.heard.of<LeaseLost>().size();
+    return node.job(id);
+  }
+
+  TestFolder folder;
+  Instant now = at("2026-03-02T12:00:00Z");
+  JobRequest request{.type = "work", .retry = RetryExponential{.base = 10min}, .max_attempts = 4};
+  JobId id;
+  std::size_t lost = 0;
+};
+
+TEST_F(EngineCrash, TheFirstLossIsDueAtOnceTheSecondFollowsThePolicy) {  // invariants 5, 9, 12
+  bool started = false;
+  const JobInfo first = live_and_die(0s, &started);
+  EXPECT_TRUE(started);
+  EXPECT_EQ(first.state, JobState::processing);
+  const JobInfo second = live_and_die(1s, &started);
+  EXPECT_TRUE(started);
+  EXPECT_EQ(lost, 1U);
+  EXPECT_EQ(second.attempt, 2U);
+  EXPECT_GT(second.token, first.token);
+  const JobInfo third = live_and_die(1s, &started);
+  EXPECT_FALSE(started);
+  EXPECT_EQ(lost, 2U);
+  EXPECT_EQ(third.state, JobState::queued);
+  EXPECT_EQ(third.run_at, now + 20min);
+  EXPECT_EQ(third.attempts.size(), 2U);
+  live_and_die(20min, &started);
+  EXPECT_TRUE(started);
+}
+
+TEST_F(EngineCrash, AJobThatKillsItsProcessAgainAndAgainEndsInTheDlq) {  // invariants 12, 16
+  int starts = 0;
+  JobInfo last;
+  for (int i = 0; i < 10; ++i) {
+    bool started = false;
+    last = live_and_die(1h, &started);
+    starts += started ? 1 : 0;
+  }
+  EXPECT_EQ(starts, 4);
+  EXPECT_EQ(last.state, JobState::dlq);
+  EXPECT_EQ(lost, 4U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, EngineRestart, ::testing::Values("sqlite"),
