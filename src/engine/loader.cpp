@@ -6,8 +6,9 @@ namespace {
 
 constexpr std::size_t kRulesPage = 500;
 constexpr std::size_t kJobsPage = 5000;
-// How far ahead of their time far-off jobs come into memory. Less than what makes a job far-off.
-constexpr Duration kAhead = std::chrono::minutes(10);
+// How far ahead of their time far-off jobs come into memory. More than what makes a job far-off (10 minutes), and by
+// more than a round or a tick takes: what is not far-off when it is written must lie within the horizon.
+constexpr Duration kAhead = std::chrono::minutes(15);
 
 }  // namespace
 
@@ -26,6 +27,16 @@ Result<void> Loader::step(Round& round) {
     case Stage::done: return {};
   }
   return {};
+}
+
+bool Loader::will_find(const ReadyJob& job, Instant now) const {
+  switch (stage_) {
+    case Stage::rules:
+    case Stage::schedules: return job.run_at <= add_clamped(now, kAhead);
+    case Stage::jobs: return job.id > jobs_to_ && job.run_at <= horizon_;
+    case Stage::done: return false;
+  }
+  return false;
 }
 
 Result<void> Loader::load_rules(Round& round) {

@@ -25,6 +25,8 @@ class Loader {
   bool has_rules() const { return stage_ > Stage::rules; }
   bool is_done() const { return stage_ == Stage::done; }
   Result<void> step(Round& round);
+  // Whether a job that became ready just now will be read as well: it must not stand in memory twice.
+  bool will_find(const ReadyJob& job, Instant now) const;
 
   // Jobs due by then are in memory; later ones are on disk.
   Instant horizon() const { return horizon_; }

@@ -16,8 +16,9 @@ constexpr std::size_t kCallsMax = 1000;   // in one round
 constexpr std::size_t kClaimsMax = 1000;  // in one round
 constexpr Duration kRetryFirst = std::chrono::milliseconds(10);
 constexpr Duration kRetryMax = std::chrono::seconds(1);
-// Jobs due within this are held in memory, as in Loader.
-constexpr Duration kAhead = std::chrono::minutes(10);
+// Jobs due within this are held in memory even if the loader has not come so far: more than what makes a job far-off
+// for the store (10 minutes), whose clock is a little ahead of the round's.
+constexpr Duration kAhead = std::chrono::minutes(11);
 
 void keep_shorter(Duration& sleep, Duration until) { sleep = std::clamp(until, Duration::zero(), sleep); }
 
@@ -57,6 +58,7 @@ bool Node::commit(Round& round, const std::function<Result<void>()>& body) {
   if (!committed || !written) {
     const Error& error = committed ? written.error() : committed.error();
     ++failures_;
+    commit_error_ = error;
     Round failed{.now = round.now, .listening = round.listening};
     failed.tell(StoreFailed{.message = error.message});
     tell(failed);
@@ -66,7 +68,9 @@ bool Node::commit(Round& round, const std::function<Result<void>()>& body) {
   if (!committed) {
     // Its claims may be stored all the same, if only the answer was lost.
     recover_ = true;
-    commit_error_ = committed.error();
+    // What did not happen is neither told nor counted (invariant 34).
+    round.events.clear();
+    round.counts = {};
     return false;
   }
   for (const auto& follow : round.on_commit) follow();
@@ -78,11 +82,13 @@ bool Node::commit(Round& round, const std::function<Result<void>()>& body) {
 Duration Node::step() {
   driver_ = std::this_thread::get_id();
   Round round = begin_round();
-  calls_ = inbox_.take(kCallsMax);
+  // Calls wait for the rules, by which they are judged; but not for a store that does not answer.
+  if (loader_.has_rules() || failures_ > 0) calls_ = inbox_.take(kCallsMax);
   take_finished(round);
   collect_due(round);
   dispatcher_.advance_to(round.now);
   open_gates(round);
+  freed_ = false;
   pick(round);
   if (has_work(round)) {
     claimed_.reset();
@@ -112,14 +118,18 @@ bool Node::has_work(const Round& round) const {
 }
 
 Result<void> Node::write(Round& round) {
-  // What people ask comes first: it must have its answer. Settles come before deadlines (invariant 23).
+  // What people ask comes first: it must have its answer, by rules that are known. Settles come before deadlines
+  // (invariant 23).
+  if (!loader_.has_rules()) TRY(loader_.step(round));
   for (const Call& call : calls_) call.run(round);
   TRY(write_settlements(round));
   TRY(write_heartbeats(round));
   if (recover_) TRY(recover_leases(round));
   if (round.boot >= next_tick_) TRY(keep_up(round));
-  if (!loader_.is_done()) TRY(loader_.step(round));
-  if (loader_.has_rules()) TRY(plan(round));
+  if (loader_.has_rules()) {
+    if (!loader_.is_done()) TRY(loader_.step(round));
+    TRY(plan(round));
+  }
   if (const auto at = bulk_.next_at(); at && *at <= round.boot) TRY(bulk_.step(round));
   if (loader_.is_done() && pruner_.next_at() <= round.boot) {
     TRY(pruner_.step(round, rules_.retention(options_.retention)));
@@ -155,6 +165,9 @@ Instant Node::horizon(Instant now) const { return std::max(loader_.horizon(), ad
 
 Result<void> Node::add_ready(Round& round) {
   if (const std::vector<ReadyJob> released = planner_.take_released(); !released.empty()) round.add_ready(released);
+  if (!loader_.is_done()) {
+    std::erase_if(round.ready, [&](const ReadyJob& job) { return loader_.will_find(job, round.now); });
+  }
   if (round.ready.empty()) return {};
   return dispatcher_.add(round.ready, horizon(round.now), round.now);
 }
@@ -173,6 +186,7 @@ Duration Node::sleep_after(Instant now, BootTime boot) {
     if (at) keep_shorter(sleep, *at - boot);
   };
   if (!settling_.empty() || !inbox_.empty() || planner_.has_released() || picked_all_) return {};
+  if (dispatching_ && freed_ && dispatcher_.ready().size() > 0) return {};
   until_boot(next_tick_);
   until_boot(runs_.next_due());
   until_boot(pruner_.next_at());
@@ -190,6 +204,13 @@ void Node::perform(Call call) {
   if (options_.threaded && driver_.load() != std::this_thread::get_id()) {
     inbox_.put(std::move(call));
     return;
+  }
+  while (!loader_.has_rules()) {
+    step();
+    if (failures_ > 0) {
+      call.finish(std::unexpected(commit_error_));
+      return;
+    }
   }
   Round round = begin_round();
   const bool committed = commit(round, [&]() -> Result<void> {

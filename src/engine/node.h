@@ -170,6 +170,7 @@ class Node {
   bool in_round_ = false;
   bool starved_ = false;     // a slot is free and nothing may start
   bool picked_all_ = false;  // as many as a round may: there may be more
+  bool freed_ = false;       // something ended since the last pick: another may start
   std::atomic<std::thread::id> driver_;
   std::vector<Call> calls_;
   std::vector<Settling> settling_;
@@ -182,7 +183,7 @@ class Node {
   std::uint32_t failures_ = 0;  // of commits, in a row
   std::uint64_t told_depth_ = 0;
   std::uint32_t told_in_flight_ = 0;
-  Error commit_error_;  // of the last commit that failed
+  Error commit_error_;  // of the last round that failed
 
   mutable std::mutex counters_mutex_;
   Counters counters_;
@@ -190,7 +191,9 @@ class Node {
 
 template <typename Answer>
 Result<Answer> Node::call(std::function<Result<Answer>(Round&)> operation) {
-  auto answer = std::make_shared<Result<Answer>>(std::unexpected(Error{}));
+  // Stays so if the round broke off before it came to this.
+  auto answer = std::make_shared<Result<Answer>>(
+      failed(ErrorCode::unavailable, "the store failed before this could be done: try again"));
   auto promise = std::make_shared<std::promise<Result<Answer>>>();
   std::future<Result<Answer>> future = promise->get_future();
   perform({.run = [answer, operation = std::move(operation)](Round& round) { *answer = operation(round); },

@@ -35,6 +35,7 @@ void Node::take_finished(const Round& round) {
           .success = finished.how == Finished::How::returned && finished.outcome.kind == Outcome::Kind::done});
       tell(late);
       runs_.remove(run, round.boot);
+      freed_ = true;
       continue;
     }
     Settling settling{.run = finished.run,
@@ -45,6 +46,7 @@ void Node::take_finished(const Round& round) {
       settling.limit = finished.outcome.limit;
       settling.limited_until = rate_limited_until(finished.outcome, round.now);
     }
+    run.ending = true;
     settling_.push_back(std::move(settling));
   }
 }
@@ -127,6 +129,7 @@ void Node::told_settled(Round& round, const Settling& settling, const Settled& a
 }
 
 void Node::free_caps(Run& run, bool tokens_too, Instant now) {
+  freed_ = true;
   if (!run.holds_caps) return;
   run.holds_caps = false;
   if (tokens_too) {
@@ -141,7 +144,7 @@ void Node::free_caps(Run& run, bool tokens_too, Instant now) {
 void Node::collect_due(const Round& round) {
   due_ = runs_.due(round.boot);
   for (const RunPtr& run : due_.timeouts) {
-    run->timing_out = true;
+    run->ending = true;
     settling_.push_back({.run = run, .settlement = timeout_of(*run), .thread_is_back = false});
   }
 }
@@ -191,8 +194,10 @@ Result<void> Node::keep_up(Round& round) {
   TRY(reap(round));
   TRY(finish_overdue(round));
   TRY(loader_.load_later(round));
-  tell_levels(round);
-  round.on_commit.emplace_back([this, boot = round.boot] { next_tick_ = boot + options_.tick; });
+  round.on_commit.emplace_back([this, &round] {
+    tell_levels(round);
+    next_tick_ = round.boot + options_.tick;
+  });
   return {};
 }
 
@@ -261,9 +266,9 @@ void Node::begin_drain() {
 
 void Node::release_all() {
   for (const RunPtr& run : runs_.all()) {
-    if (run->over || run->timing_out) continue;
+    if (run->over || run->ending) continue;
     run->stop_requested = true;
-    run->timing_out = true;
+    run->ending = true;
     settling_.push_back({.run = run, .settlement = release_of(*run, true), .thread_is_back = false});
   }
 }

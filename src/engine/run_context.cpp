@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "base/json.h"
+#include "base/json_check.h"
+
 namespace carillon {
 
 namespace {
@@ -66,7 +69,10 @@ OnceResult RunContext::once(std::string_view key, const std::function<void()>& e
 
 bool RunContext::cancelled() const { return run_.stop_requested || port_.boot() >= run_.lease_until.load(); }
 
-void RunContext::heartbeat(std::string_view progress) { run_.set_progress(std::string(progress)); }
+void RunContext::heartbeat(std::string_view progress) {
+  // What is no JSON is shown as the text that it is: a report must not end the work that it is about.
+  run_.set_progress(check_json(progress) ? std::string(progress) : json_string(progress));
+}
 
 std::optional<GateClosing> RunContext::check_gates() const {
   const auto closing = port_.gate(run_);

@@ -1,7 +1,8 @@
 // A hand-driven engine over every store that it can have, with what it told.
 //
-// Handlers are kept here, so that a restart gives them to the next engine. Nothing happens between two calls: time moves
-// only by `advance` (stopping wherever something is due) or by the clock (as if the engine had been busy or down).
+// Handlers are kept here, so that a restart gives them to the next engine. Nothing happens between two calls: time
+// moves only by `advance` (stopping wherever something is due) or by the clock (as if the engine had been busy or
+// down).
 #pragma once
 
 #include <carillon/testing.h>
@@ -91,8 +92,8 @@ class EngineTest : public ::testing::TestWithParam<std::string> {
   std::optional<testing::TestEngine> engine_;
 };
 
-#define OVER_EVERY_STORE(suite)                                                        \
-  INSTANTIATE_TEST_SUITE_P(Stores, suite, ::testing::Values("memory", "sqlite"),       \
+#define OVER_EVERY_STORE(suite)                                                  \
+  INSTANTIATE_TEST_SUITE_P(Stores, suite, ::testing::Values("memory", "sqlite"), \
                            [](const ::testing::TestParamInfo<std::string>& param_info) { return param_info.param; })
 
 }  // namespace carillon::test
