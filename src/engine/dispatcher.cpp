@@ -9,6 +9,7 @@ PlaceId Dispatcher::plain_place(const ReadyJob& job) {
   const Lane lane = jobs_.lane(job.lane);
   const PlaceId place = ready_.place({.tenant = lane.tenant, .queue = lane.queue, .type = job.type});
   plain_places_.emplace(key, place);
+  if (serves_ && !serves_(jobs_.type_name(job.type))) ready_.set_type_closed(job.type, true);
   return place;
 }
 

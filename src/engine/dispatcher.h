@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <queue>
 #include <span>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -22,6 +24,9 @@ class Dispatcher {
 
   ReadySet& ready() { return ready_; }
   const ReadySet& ready() const { return ready_; }
+
+  // Types that it refuses stay queued: nobody here runs them. Before the first job.
+  void serve_only(std::function<bool(std::string_view)> serves) { serves_ = std::move(serves); }
 
   // Inside of a transaction: it asks the store for lanes, and for what limits and gates need. Jobs due after `horizon`
   // stay on disk.
@@ -47,6 +52,7 @@ class Dispatcher {
   PlaceId plain_place(const ReadyJob& job);
 
   JobStore& jobs_;
+  std::function<bool(std::string_view)> serves_;
   ReadySet ready_;
   std::priority_queue<Later> later_;
   std::unordered_map<std::uint64_t, PlaceId> plain_places_;  // by lane and type

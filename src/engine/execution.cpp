@@ -33,8 +33,10 @@ Outcome call_handler(const RunPtr& run, const Handlers& handlers, Port& port, Fi
 Finished execute(const RunPtr& run, const Handlers& handlers, Port& port) {
   Finished finished{.run = run};
   const BootTime boot = port.boot();
-  // A holder judges its lease by its own clock and starts nothing after it (invariant 11).
-  if (boot >= run->lease_until.load()) {
+  // A holder judges its lease by its own clock and starts nothing after it (invariant 11), nor past the deadline
+  // (invariant 22), nor what somebody has cancelled while it waited.
+  const bool too_late = run->job.deadline && port.now() >= *run->job.deadline;
+  if (boot >= run->lease_until.load() || too_late || run->stop_requested) {
     finished.how = Finished::How::not_started;
     return finished;
   }

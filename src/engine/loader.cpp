@@ -47,7 +47,7 @@ Result<void> Loader::load_rules(Round& round) {
 
 Result<void> Loader::load_jobs(Round& round) {
   TRY_ASSIGN(const LivePage page, store_.jobs().load_live(jobs_to_, horizon_, kJobsPage));
-  TRY(dispatcher_.add(page.jobs, horizon_, round.now));
+  TRY(dispatcher_.add(page.jobs, kInstantMax, round.now));
   // A page that is read again after a failed commit gives entries twice; the second claim of a job finds it leased.
   round.on_commit.emplace_back([this, next = page.next_after, end = page.end] {
     jobs_to_ = next;

@@ -113,9 +113,9 @@ bool Node::has_work(const Round& round) const {
 }
 
 Result<void> Node::write(Round& round) {
-  // Settles come before deadlines (invariant 23), and what people ask before what follows from time.
-  TRY(write_settlements(round));
+  // What people ask comes first: it must have its answer. Settles come before deadlines (invariant 23).
   for (const Call& call : calls_) call.run(round);
+  TRY(write_settlements(round));
   TRY(write_heartbeats(round));
   if (recover_) TRY(recover_leases(round));
   if (round.boot >= next_tick_) TRY(keep_up(round));
@@ -157,15 +157,7 @@ Instant Node::horizon(Instant now) const { return std::max(loader_.horizon(), ad
 Result<void> Node::add_ready(Round& round) {
   if (const std::vector<ReadyJob> released = planner_.take_released(); !released.empty()) round.add_ready(released);
   if (round.ready.empty()) return {};
-  if (serves_) {
-    for (const ReadyJob& job : round.ready) close_unserved(job.type);
-  }
   return dispatcher_.add(round.ready, horizon(round.now), round.now);
-}
-
-void Node::close_unserved(TypeId type) {
-  if (!known_types_.insert(type).second) return;
-  if (!serves_(store_.jobs().type_name(type))) dispatcher_.ready().set_type_closed(type, true);
 }
 
 Duration Node::sleep_after(Instant now, BootTime boot) {
@@ -181,7 +173,7 @@ Duration Node::sleep_after(Instant now, BootTime boot) {
   const auto until_boot = [&](std::optional<BootTime> at) {
     if (at) keep_shorter(sleep, *at - boot);
   };
-  if (!settling_.empty() || planner_.has_released() || picked_all_) return {};
+  if (!settling_.empty() || !inbox_.empty() || planner_.has_released() || picked_all_) return {};
   until_boot(next_tick_);
   until_boot(runs_.next_due());
   until_boot(pruner_.next_at());
@@ -189,7 +181,7 @@ Duration Node::sleep_after(Instant now, BootTime boot) {
   until(dispatcher_.next_due());
   until(planner_.next_due());
   until(rules_.next_change());
-  if (dispatching_) until(dispatcher_.ready().next_opening(now));
+  if (starved_) until(dispatcher_.ready().next_opening(now));
   return sleep;
 }
 
@@ -233,6 +225,7 @@ std::optional<std::string> Node::holds(const ReadyPlace& place, Instant now) {
 
 void Node::pick(const Round& round) {
   picked_all_ = false;
+  starved_ = false;
   if (!dispatching_ || !loader_.has_rules()) return;
   const std::size_t room = room_for_claims(round);
   while (picks_.size() < room) {
@@ -241,7 +234,10 @@ void Node::pick(const Round& round) {
       return;
     }
     auto pick = dispatcher_.ready().pick(round.now);
-    if (!pick) return;
+    if (!pick) {
+      starved_ = true;
+      return;
+    }
     picks_.push_back(*pick);
   }
 }

@@ -16,7 +16,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -60,7 +59,7 @@ class Node {
   void set_runner(Runner& runner) { runner_ = &runner; }
   void add_listener(EventListener listener) { listeners_.push_back(std::move(listener)); }
   // With it, types that it does not name stay queued.
-  void serve_only(std::function<bool(std::string_view)> serves) { serves_ = std::move(serves); }
+  void serve_only(std::function<bool(std::string_view)> serves) { dispatcher_.serve_only(std::move(serves)); }
   std::shared_ptr<Port> port();
   std::shared_ptr<FinishedQueue> finished() { return finished_; }
   Bell& bell() { return *bell_; }
@@ -140,7 +139,6 @@ class Node {
   void start(Round& round);
   void free_caps(Run& run, bool tokens_too, Instant now);
   void lost(Run& run, Instant now);
-  void close_unserved(TypeId type);
   void changed(Round& round, const Changed& changed);
   void open_gates(const Round& round);
   void tell(Round& round);
@@ -154,7 +152,6 @@ class Node {
   const Options options_;
   Runner* runner_ = nullptr;
   std::vector<EventListener> listeners_;
-  std::function<bool(std::string_view)> serves_;
 
   // Shared with handlers that may outlive the node.
   std::shared_ptr<Bell> bell_;
@@ -172,6 +169,7 @@ class Node {
 
   bool dispatching_ = false;
   bool in_round_ = false;
+  bool starved_ = false;     // a slot is free and nothing may start
   bool picked_all_ = false;  // as many as a round may: there may be more
   std::atomic<std::thread::id> driver_;
   std::vector<Call> calls_;
@@ -186,7 +184,6 @@ class Node {
   std::uint32_t failures_ = 0;  // of commits, in a row
   std::uint64_t told_depth_ = 0;
   std::uint32_t told_in_flight_ = 0;
-  std::set<TypeId> known_types_;
   Error commit_error_;  // of the last commit that failed
 
   mutable std::mutex counters_mutex_;

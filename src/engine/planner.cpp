@@ -290,11 +290,11 @@ Result<ScheduleRow> Planner::put(Round& round, const Put& put) {
                                                quoted(schedule.name), format_instant(round.now)));
     }
   }
-  TRY_ASSIGN(const ScheduleRow row, store_.plans().put_schedule({.tenant = std::string(put.tenant),
-                                                                 .name = schedule.name,
-                                                                 .definition = write_schedule(schedule),
-                                                                 .enabled = schedule.enabled,
-                                                                 .if_revision = put.if_revision}));
+  TRY_ASSIGN(ScheduleRow row, store_.plans().put_schedule({.tenant = std::string(put.tenant),
+                                                           .name = schedule.name,
+                                                           .definition = write_schedule(schedule),
+                                                           .enabled = schedule.enabled,
+                                                           .if_revision = put.if_revision}));
   if (before && before->revision == row.revision) return row;
   TRY_ASSIGN(const auto compiled, compile(row));
   TRY_ASSIGN(const std::optional<Instant> next_at, anchor_subject(round, row, *compiled, round.now));
@@ -311,7 +311,7 @@ Result<ScheduleRow> Planner::pause(Round& round, std::string_view tenant, std::s
     return invalid_request(
         fmt::format("cannot pause schedule {} until {}: that is past", quoted(name), format_instant(*until)));
   }
-  TRY_ASSIGN(const ScheduleRow row, store_.plans().set_paused(tenant, name, until.value_or(kInstantMax)));
+  TRY_ASSIGN(ScheduleRow row, store_.plans().set_paused(tenant, name, until.value_or(kInstantMax)));
   TRY_ASSIGN(const auto compiled, compile(row));
   const AfterTrigger* after = after_of(compiled->schedule);
   remember(round, row, std::nullopt, after ? after->schedule : std::string());
@@ -319,10 +319,10 @@ Result<ScheduleRow> Planner::pause(Round& round, std::string_view tenant, std::s
 }
 
 Result<ScheduleRow> Planner::resume(Round& round, std::string_view tenant, std::string_view name) {
-  TRY_ASSIGN(const ScheduleRow before, store_.plans().schedule(tenant, name));
+  TRY_ASSIGN(ScheduleRow before, store_.plans().schedule(tenant, name));
   if (!before.paused_until) return before;
   if (*before.paused_until <= round.now) TRY(plan_what_is_due(round, before));
-  TRY_ASSIGN(const ScheduleRow row, store_.plans().set_paused(tenant, name, std::nullopt));
+  TRY_ASSIGN(ScheduleRow row, store_.plans().set_paused(tenant, name, std::nullopt));
   TRY_ASSIGN(const auto compiled, compile(row));
   TRY_ASSIGN(const std::optional<Instant> next_at, anchor_subject(round, row, *compiled, round.now));
   const AfterTrigger* after = after_of(compiled->schedule);

@@ -58,7 +58,6 @@ class RuleBook {
   Zone zone_of(std::string_view tenant) const;
 
   const EngineConfig& config() const { return config_; }
-  bool is_paused(std::string_view tenant) const;
   RetentionRule retention(Duration otherwise) const;
 
  private:
@@ -71,7 +70,7 @@ class RuleBook {
     bool quiet = false;
   };
 
-  void apply_settings(const std::string& tenant, std::optional<std::string_view> body, ReadySet& ready);
+  void apply_settings(const std::string& name, std::optional<std::string_view> body, ReadySet& ready);
   void apply_config(std::optional<std::string_view> body, ReadySet& ready);
   void update_zones(Tenant& tenant) const;
   std::optional<Closing> closing_of(const Tenant* tenant, bool notifies, Instant now) const;

@@ -229,7 +229,8 @@ class JobStore {
   // Ends jobs whose deadline has passed, in the order of deadlines; at most `limit`. (invariant 3)
   virtual Result<std::vector<Changed>> finish_overdue(std::size_t limit) = 0;
 
-  // The queued jobs above `after` that are due by `until`, in the order of ids. Looks at no more than `limit` rows.
+  // The queued jobs above `after` that are due by `until`, or later than that but not far off when they were written (a
+  // clock was set back since), in the order of ids. Looks at no more than `limit` rows.
   virtual Result<LivePage> load_live(JobId after, Instant until, std::size_t limit) = 0;
   // Jobs that were far off when they were written, due in (from, until], earliest first.
   virtual Result<std::vector<ReadyJob>> load_later(Instant from, Instant until, std::size_t limit) = 0;

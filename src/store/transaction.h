@@ -55,7 +55,7 @@ class Transaction {
   virtual void update_job(const JobRow& before, const JobRow& after) = 0;
   // In the order of ids, from above `after`; at most `limit`.
   virtual std::vector<JobRow> jobs_above(JobId after, std::size_t limit) = 0;
-  // Those that are queued, due by `until` and not leased. Looks at no more than `limit` rows.
+  // Those that are queued, not leased, and due by `until` or not kept as far off. Looks at no more than `limit` rows.
   virtual LivePage ready_above(JobId after, Instant until, std::size_t limit) = 0;
   // Those written as far off that are due in (from, until], earliest first.
   virtual std::vector<ReadyJob> far_off(Instant from, Instant until, std::size_t limit) = 0;

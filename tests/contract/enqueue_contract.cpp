@@ -288,7 +288,7 @@ TEST_P(StoreContract, TheReadySetIsReadBackInPages) {  // invariant 5
   EXPECT_THAT(found, ElementsAreArray(expected));
 }
 
-TEST_P(StoreContract, AJobForLaterIsLiveOnceItsTimeIsAskedFor) {
+TEST_P(StoreContract, AFarOffJobIsLiveOnceItsTimeIsAskedFor) {
   NewJob soon = job();
   soon.run_at = now() + 5min;
   NewJob far = job();
@@ -296,9 +296,17 @@ TEST_P(StoreContract, AJobForLaterIsLiveOnceItsTimeIsAskedFor) {
   const JobId soon_id = enqueue(soon);
   const JobId far_id = enqueue(far);
 
-  EXPECT_THAT(live_ids(now() + 4min), IsEmpty());
-  EXPECT_THAT(live_ids(now() + 5min), ElementsAre(soon_id));
+  EXPECT_THAT(live_ids(now()), ElementsAre(soon_id));
+  EXPECT_THAT(live_ids(now() + 5h - 1us), ElementsAre(soon_id));
   EXPECT_THAT(live_ids(now() + 5h), ElementsAre(soon_id, far_id));
+}
+
+TEST_P(StoreContract, AJobThatWasNotFarOffIsLiveHoweverFarTheClockWasSetBack) {  // invariant 5
+  NewJob soon = job();
+  soon.run_at = now() + 5min;
+  const JobId id = enqueue(soon);
+
+  EXPECT_THAT(live_ids(now() - 24h), ElementsAre(id));
 }
 
 TEST_P(StoreContract, FarOffJobsAreFoundByTheirTimeEarliestFirst) {

@@ -54,7 +54,7 @@ void expect_refused(Parse parse, std::initializer_list<Refusal> refusals) {
     const Error error = error_of(parse(refusal.text));
     EXPECT_EQ(error.code, ErrorCode::invalid_request);
     EXPECT_EQ(error.column, refusal.column) << error.message;
-    EXPECT_THAT(error.message, testing::HasSubstr(std::string(refusal.says)));
+    EXPECT_THAT(error.message, ::testing::HasSubstr(std::string(refusal.says)));
     expect_one_line(error);
   }
 }

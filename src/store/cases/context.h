@@ -16,7 +16,7 @@ struct Context {
   JobIds& ids;
   Instant now;
   BootTime boot;
-  std::vector<OutcomeRow> finalized = {};  // outcomes that were written so far
+  std::vector<OutcomeRow> finalized;  // outcomes that were written so far
 };
 
 // Jobs due later than this stay out of the ready set until shortly before.

@@ -87,7 +87,8 @@ LivePage MemoryTransaction::ready_above(JobId after, Instant until, std::size_t 
   const std::vector<JobRow> rows = jobs_above(after, limit);
   for (const JobRow& row : rows) {
     page.next_after = row.id;
-    if (row.state == JobState::queued && row.run_at <= until && !lease(row.id)) page.jobs.push_back(ready_of(row));
+    const bool stays_on_disk = row.later && row.run_at > until;
+    if (row.state == JobState::queued && !stays_on_disk && !lease(row.id)) page.jobs.push_back(ready_of(row));
   }
   page.end = rows.size() < limit;
   return page;

@@ -267,7 +267,8 @@ LivePage SqliteTransaction::ready_above(JobId after, Instant until, std::size_t 
   for (query.with(after, limit); query.next(); ++rows) {
     page.next_after = {query.integer(0)};
     const Instant run_at = query.instant(5);
-    if (read_state(query, 1) != JobState::queued || run_at > until) continue;
+    const bool stays_on_disk = query.integer(7) != 0 && run_at > until;
+    if (read_state(query, 1) != JobState::queued || stays_on_disk) continue;
     if (lease(page.next_after)) continue;
     page.jobs.push_back({.id = page.next_after,
                          .lane = {query.integer(2)},

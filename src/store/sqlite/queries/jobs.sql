@@ -27,7 +27,7 @@ SELECT id, state, lane, type, priority, run_at, attempts, token, deadline, later
   FROM jobs WHERE id > ?1 ORDER BY id LIMIT ?2
 
 -- name: ready_above
-SELECT id, state, lane, type, priority, run_at, options IS NOT NULL FROM jobs WHERE id > ?1 ORDER BY id LIMIT ?2
+SELECT id, state, lane, type, priority, run_at, options IS NOT NULL, later FROM jobs WHERE id > ?1 ORDER BY id LIMIT ?2
 
 -- name: long_payload
 SELECT payload FROM payloads WHERE job = ?1

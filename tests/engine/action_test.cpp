@@ -1,0 +1,282 @@
+// What operators do to jobs: cancel, retry, discard, run now, change, run again, one by one and in bulk.
+#include "engine/support/engine_test.h"
+
+namespace carillon::test {
+namespace {
+
+class EngineActions : public EngineTest {
+ protected:
+  // A job in the DLQ.
+  JobId parked(std::string_view payload = "null") {
+    handle("broken", [](JobContext&) { return permanent("no"); });
+    const JobId id = enqueue({.type = "broken", .payload = std::string(payload)});
+    run_due();
+    EXPECT_EQ(state(id), JobState::dlq);
+    return id;
+  }
+  std::string bulk_state(const BulkInfo& bulk) { return value_of(client().bulk_status(kTenant, bulk.id)).state; }
+};
+
+TEST_P(EngineActions, AQueuedJobIsCancelledAtOnceAndNeverRuns) {
+  handle_counted("work");
+  const JobId id = enqueue({.type = "work", .run_at = in(1h)});
+  EXPECT_EQ(value_of(client().cancel(kTenant, id)), JobState::cancelled);
+  advance(2h);
+  EXPECT_EQ(calls("work"), 0);
+  EXPECT_EQ(error_of(client().cancel(kTenant, id)).code, ErrorCode::conflict);
+}
+
+TEST_P(EngineActions, ACancelledJobThatIsDueAlreadyDoesNotStart) {
+  handle_counted("work");
+  const JobId id = enqueue({.type = "work"});
+  EXPECT_EQ(value_of(client().cancel(kTenant, id)), JobState::cancelled);
+  run_due();
+  EXPECT_EQ(calls("work"), 0);
+}
+
+TEST_P(EngineActions, ARunningJobSeesThatItIsCancelledAndItsFailureIsNotRetried) {
+  bool seen = false;
+  handle("work", [&](JobContext& context) {
+    EXPECT_EQ(value_of(client().cancel(kTenant, context.job().id)), JobState::processing);
+    seen = context.cancelled();
+    return fail("stopped");
+  });
+  const JobId id = enqueue({.type = "work"});
+  run_due();
+  EXPECT_TRUE(seen);
+  EXPECT_EQ(state(id), JobState::cancelled);
+  EXPECT_EQ(advance(24h), 0U);
+}
+
+TEST_P(EngineActions, ARunningJobThatCompletesIsDoneAlthoughItWasCancelled) {
+  handle("work", [&](JobContext& context) {
+    EXPECT_TRUE(client().cancel(kTenant, context.job().id).has_value());
+    return done();
+  });
+  const JobId id = enqueue({.type = "work"});
+  run_due();
+  EXPECT_EQ(state(id), JobState::done);
+}
+
+TEST_P(EngineActions, ACancelledJobThatDefersItselfIsCancelled) {
+  handle("work", [&](JobContext& context) {
+    EXPECT_TRUE(client().cancel(kTenant, context.job().id).has_value());
+    return defer(in(1min), "later");
+  });
+  const JobId id = enqueue({.type = "work"});
+  advance(1h);
+  EXPECT_EQ(state(id), JobState::cancelled);
+}
+
+TEST_P(EngineActions, AParkedJobIsRetriedWithFreshAttempts) {
+  const JobId id = parked();
+  handle_counted("broken");
+  EXPECT_EQ(value_of(client().retry(kTenant, id)), JobState::queued);
+  run_due();
+  EXPECT_EQ(state(id), JobState::done);
+  EXPECT_EQ(job(id).attempt, 1U);
+  EXPECT_EQ(job(id).attempts.size(), 2U);
+  EXPECT_EQ(error_of(client().retry(kTenant, id)).code, ErrorCode::conflict);
+}
+
+TEST_P(EngineActions, AParkedJobIsDiscarded) {
+  const JobId id = parked();
+  EXPECT_EQ(value_of(client().discard(kTenant, id)), JobState::cancelled);
+  EXPECT_EQ(job(id).reason, "discarded");
+  EXPECT_EQ(error_of(client().discard(kTenant, id)).code, ErrorCode::conflict);
+}
+
+TEST_P(EngineActions, RunNowStartsAFarOffJob) {
+  handle_counted("work");
+  const JobId id = enqueue({.type = "work", .run_at = in(1000h)});
+  run_due();
+  EXPECT_EQ(value_of(client().run_now(kTenant, id)), JobState::queued);
+  run_due();
+  EXPECT_EQ(state(id), JobState::done);
+  advance(1001h);
+  EXPECT_EQ(calls("work"), 1);
+}
+
+TEST_P(EngineActions, AJobMovesToAnEarlierAndToALaterTime) {
+  handle_counted("work");
+  const JobId sooner = enqueue({.type = "work", .run_at = in(5h)});
+  const JobId later = enqueue({.type = "work", .run_at = in(5min)});
+  run_due();
+  EXPECT_TRUE(client().change(kTenant, sooner, std::nullopt, clock.now() + 1min).has_value());
+  EXPECT_TRUE(client().change(kTenant, later, std::nullopt, clock.now() + 10h).has_value());
+  advance(1h);
+  EXPECT_EQ(state(sooner), JobState::done);
+  EXPECT_EQ(state(later), JobState::queued);
+  advance(9h - 1s);
+  EXPECT_EQ(state(later), JobState::queued);
+  advance(1s);
+  EXPECT_EQ(state(later), JobState::done);
+  EXPECT_EQ(calls("work"), 2);
+}
+
+TEST_P(EngineActions, AnotherPriorityChangesTheOrder) {
+  max_concurrency = 1;
+  std::string order;
+  handle("work", [&](JobContext& context) {
+    order += context.payload().as_string();
+    return done();
+  });
+  enqueue({.type = "work", .payload = R"("a")", .run_at = in(1min)});
+  const JobId b = enqueue({.type = "work", .payload = R"("b")", .run_at = in(1min)});
+  EXPECT_TRUE(client().change(kTenant, b, 1, std::nullopt).has_value());
+  EXPECT_EQ(job(b).priority, 1);
+  advance(1min);
+  EXPECT_EQ(order, "ba");
+  EXPECT_EQ(error_of(client().change(kTenant, b, 1, std::nullopt)).code, ErrorCode::conflict);
+}
+
+TEST_P(EngineActions, RerunMakesANewJobLikeTheOldOne) {
+  handle_counted("work");
+  const JobId id = enqueue({.type = "work",
+                            .queue = "slow",
+                            .payload = "7",
+                            .idempotency_key = "k",
+                            .retry = RetryNone{},
+                            .max_attempts = 2,
+                            .timeout = 1min,
+                            .lease = 20s,
+                            .tags = {"t"}});
+  run_due();
+  const EnqueuedJob again = value_of(client().rerun(kTenant, id));
+  EXPECT_NE(again.id, id);
+  run_due();
+  const JobInfo info = job(again.id);
+  EXPECT_EQ(info.state, JobState::done);
+  EXPECT_EQ(info.origin, Origin::manual);
+  EXPECT_EQ(info.parent, id);
+  EXPECT_EQ(info.payload, "7");
+  EXPECT_EQ(info.queue, "slow");
+  EXPECT_EQ(info.timeout, Duration(1min));
+  EXPECT_EQ(info.max_attempts, 2U);
+  EXPECT_EQ(info.tags, std::vector<std::string>{"t"});
+  EXPECT_EQ(info.idempotency_key, "");
+  EXPECT_EQ(calls("work"), 2);
+}
+
+TEST_P(EngineActions, RerunKeepsThatOnlyADeadlineEndedItAndHowItIsRetried) {
+  handle("work", [](JobContext& context) { return context.attempt() < 7 ? retry_after(1s) : done(); });
+  const JobId id = enqueue({.type = "work", .retry = RetryFixed{.delay = 1min}, .max_attempts = std::nullopt});
+  advance(10min);
+  ASSERT_EQ(state(id), JobState::done);
+  const EnqueuedJob again = value_of(client().rerun(kTenant, id));
+  EXPECT_EQ(job(again.id).max_attempts, std::nullopt);
+  advance(10min);
+  EXPECT_EQ(state(again.id), JobState::done);
+}
+
+TEST_P(EngineActions, BulkRetryTakesAllOfTheDlqThatMatch) {
+  for (int i = 0; i < 25; ++i) parked();
+  handle("other", [](JobContext&) { return permanent("no"); });
+  const JobId other = enqueue({.type = "other"});
+  run_due();
+  handle_counted("broken");
+  const BulkInfo bulk = value_of(client().bulk({.action = BulkAction::retry, .query = {.type = "broken"}}));
+  EXPECT_EQ(bulk.state, "running");
+  advance(1s);
+  EXPECT_EQ(calls("broken"), 25);
+  const BulkInfo end = value_of(client().bulk_status(kTenant, bulk.id));
+  EXPECT_EQ(end.state, "done");
+  EXPECT_EQ(end.done, 25U);
+  EXPECT_EQ(end.failed, 0U);
+  EXPECT_EQ(state(other), JobState::dlq);
+}
+
+TEST_P(EngineActions, BulkRetryKeepsItsRate) {
+  for (int i = 0; i < 30; ++i) parked();
+  std::vector<Instant> starts;
+  handle("broken", [&](JobContext&) {
+    starts.push_back(clock.now());
+    return done();
+  });
+  const BulkInfo bulk = value_of(client().bulk({.action = BulkAction::retry, .query = {}, .rate = 2.0}));
+  advance(5s);
+  EXPECT_LE(starts.size(), 11U);
+  EXPECT_GE(starts.size(), 9U);
+  EXPECT_EQ(bulk_state(bulk), "running");
+  advance(11s);
+  EXPECT_EQ(starts.size(), 30U);
+  EXPECT_EQ(bulk_state(bulk), "done");
+}
+
+TEST_P(EngineActions, BulkWorkGoesOnAfterARestart) {  // invariant 5
+  if (!survives_restart()) GTEST_SKIP() << "memory is gone with the process";
+  for (int i = 0; i < 20; ++i) parked();
+  handle_counted("broken");
+  const BulkInfo bulk = value_of(client().bulk({.action = BulkAction::retry, .query = {}, .rate = 1.0}));
+  advance(5s);
+  const int before = calls("broken");
+  EXPECT_LT(before, 20);
+  restart();
+  advance(30s);
+  EXPECT_EQ(calls("broken"), 20);
+  EXPECT_EQ(value_of(client().bulk_status(kTenant, bulk.id)).done, 20U);
+  EXPECT_EQ(bulk_state(bulk), "done");
+}
+
+TEST_P(EngineActions, BulkWorkIsStopped) {
+  for (int i = 0; i < 20; ++i) parked();
+  handle_counted("broken");
+  const BulkInfo bulk = value_of(client().bulk({.action = BulkAction::retry, .query = {}, .rate = 1.0}));
+  advance(3s);
+  EXPECT_EQ(value_of(client().stop_bulk(kTenant, bulk.id)).state, "stopped");
+  const int then = calls("broken");
+  advance(1min);
+  EXPECT_EQ(calls("broken"), then);
+  EXPECT_EQ(bulk_state(bulk), "stopped");
+  EXPECT_EQ(error_of(client().stop_bulk(kTenant, bulk.id)).code, ErrorCode::not_found);
+}
+
+TEST_P(EngineActions, BulkCancelTakesWhatIsQueuedAndLeavesTheRest) {
+  handle_counted("work");
+  const JobId finished = enqueue({.type = "work"});
+  run_due();
+  std::vector<JobId> queued;
+  for (int i = 0; i < 10; ++i) queued.push_back(enqueue({.type = "work", .run_at = in(1h)}));
+  const BulkInfo bulk =
+      value_of(client().bulk({.action = BulkAction::cancel, .query = {.states = {JobState::queued}, .type = "work"}}));
+  advance(1s);
+  EXPECT_EQ(value_of(client().bulk_status(kTenant, bulk.id)).done, 10U);
+  for (const JobId id : queued) EXPECT_EQ(state(id), JobState::cancelled);
+  EXPECT_EQ(state(finished), JobState::done);
+  advance(2h);
+  EXPECT_EQ(calls("work"), 1);
+}
+
+TEST_P(EngineActions, BulkCancelAsksARunningJobToStop) {
+  bool seen = false;
+  handle("work", [&](JobContext& context) {
+    const auto bulk = client().bulk({.action = BulkAction::cancel, .query = {.type = "work"}});
+    EXPECT_TRUE(bulk.has_value());
+    advance(1s);
+    seen = context.cancelled();
+    return fail("stopped");
+  });
+  const JobId id = enqueue({.type = "work"});
+  run_due();
+  EXPECT_TRUE(seen);
+  EXPECT_EQ(state(id), JobState::cancelled);
+}
+
+TEST_P(EngineActions, BulkDiscardEmptiesTheDlq) {
+  const JobId id = parked();
+  const BulkInfo bulk = value_of(client().bulk({.action = BulkAction::discard, .query = {}}));
+  advance(1s);
+  EXPECT_EQ(bulk_state(bulk), "done");
+  EXPECT_EQ(job(id).reason, "discarded");
+}
+
+TEST_P(EngineActions, ARateThatCannotBeIsRefused) {
+  EXPECT_EQ(error_of(client().bulk({.query = {}, .rate = 0.0})).code, ErrorCode::invalid_request);
+  EXPECT_EQ(error_of(client().bulk({.query = {}, .rate = -1.0})).code, ErrorCode::invalid_request);
+  EXPECT_EQ(error_of(client().bulk_status(kTenant, "nope")).code, ErrorCode::not_found);
+}
+
+OVER_EVERY_STORE(EngineActions);
+
+}  // namespace
+}  // namespace carillon::test

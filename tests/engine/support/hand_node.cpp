@@ -1,0 +1,79 @@
+#include "engine/support/hand_node.h"
+
+#include "store/memory/memory_store.h"
+#include "store/transactional_store.h"
+
+namespace carillon::test {
+
+namespace {
+
+constexpr int kRoundsMax = 1000;
+
+}  // namespace
+
+HandNode::HandNode(const Options& options)
+    : store_(make_store(make_faulty(make_memory_backend(clock.parts()), commits_), clock.parts())),
+      node_(*store_, clock.parts(),
+            {.worker = options.worker, .max_concurrency = options.max_concurrency, .threaded = false}),
+      client_(node_) {
+  node_.set_runner(runner);
+  node_.add_listener(heard.listener());
+  node_.open();
+}
+
+void HandNode::settle_down() {
+  for (int i = 0; i < kRoundsMax; ++i) {
+    if (node_.step() > Duration::zero()) return;
+  }
+}
+
+void HandNode::pass(Duration by) {
+  while (by > Duration::zero()) {
+    const Duration step = std::clamp(node_.step(), Duration(1), by);
+    clock.advance(step);
+    by -= step;
+  }
+  settle_down();
+}
+
+RunPtr HandNode::take() {
+  settle_down();
+  if (runner.waiting.empty()) return nullptr;
+  RunPtr run = std::move(runner.waiting.front());
+  runner.waiting.pop_front();
+  return run;
+}
+
+bool HandNode::begin(const RunPtr& run) {
+  if (!run->begin()) return false;
+  run->started_at = clock.now();
+  run->started_boot = clock.parts().boot();
+  return true;
+}
+
+void HandNode::finish(const RunPtr& run, Outcome outcome) {
+  node_.finished()->put({.run = run, .outcome = std::move(outcome)});
+  settle_down();
+}
+
+Finished::How HandNode::execute_next() {
+  const RunPtr run = take();
+  EXPECT_TRUE(run && run->begin());
+  Finished finished = execute(run, handlers, *node_.port());
+  const Finished::How how = finished.how;
+  node_.finished()->put(std::move(finished));
+  settle_down();
+  return how;
+}
+
+std::size_t HandNode::run_due() {
+  std::size_t count = 0;
+  while (const RunPtr run = take()) {
+    if (!run->begin()) continue;
+    node_.finished()->put(execute(run, handlers, *node_.port()));
+    ++count;
+  }
+  return count;
+}
+
+}  // namespace carillon::test

@@ -1,0 +1,74 @@
+// A node driven by hand whose attempts run when the test says so, over a store that fails when the test says so.
+//
+//   const RunPtr run = node.take();   // claimed, waits for a thread
+//   node.begin(run);                  // its handler is entered
+//   node.pass(2min);                  // rounds go on meanwhile: heartbeats, upkeep
+//   node.finish(run, done());
+#pragma once
+
+#include <carillon/testing.h>
+
+#include <deque>
+#include <memory>
+
+#include "engine/execution.h"
+#include "engine/manual_clock.h"
+#include "engine/node_client.h"
+#include "engine/support/engine_test.h"
+#include "faults/faulty_backend.h"
+
+namespace carillon::test {
+
+class HandRunner final : public Runner {
+ public:
+  void start(RunPtr run) override { waiting.push_back(std::move(run)); }
+  std::deque<RunPtr> waiting;
+};
+
+class HandNode {
+ public:
+  struct Options {
+    std::uint32_t max_concurrency = 8;
+    std::string worker = "engine";
+  };
+  HandNode() : HandNode(Options()) {}
+  explicit HandNode(const Options& options);
+  HandNode(const HandNode&) = delete;
+  HandNode& operator=(const HandNode&) = delete;
+  ~HandNode() = default;
+
+  Client& client() { return client_; }
+  Node& node() { return node_; }
+  Store& store() { return *store_; }
+  FaultyCommits& commits() { return commits_; }
+
+  // Rounds until nothing is due. A store that fails is asked so often, and no more.
+  void settle_down();
+  // Time passes, and rounds wherever something is due.
+  void pass(Duration by);
+  // The next that waits for a thread; nothing: none does.
+  RunPtr take();
+  // Enters its handler. False: the node took it back.
+  bool begin(const RunPtr& run);
+  void finish(const RunPtr& run, Outcome outcome);
+  // As a thread does all of it, with the handlers below.
+  Finished::How execute_next();
+  // All that is due and what that makes due.
+  std::size_t run_due();
+
+  JobId enqueue(const JobRequest& request) { return value_of(client_.enqueue(request)).id; }
+  JobInfo job(JobId id) { return value_of(client_.job("default", id)); }
+
+  testing::ManualClock clock{at("2026-03-02T12:00:00Z")};
+  Heard heard;
+  Handlers handlers;
+  HandRunner runner;
+
+ private:
+  FaultyCommits commits_;
+  std::unique_ptr<Store> store_;
+  Node node_;
+  NodeClient client_;
+};
+
+}  // namespace carillon::test
