@@ -93,6 +93,7 @@ Duration Node::step() {
   if (has_work(round)) {
     claimed_.reset();
     const bool committed = commit(round, [&] { return write(round); });
+    commit_took_ = clock_.boot() - round.boot;
     if (committed) {
       start(round);
     } else {
@@ -270,10 +271,11 @@ std::size_t Node::room_for_claims(const Round& round) {
   const std::uint32_t all = rules_.config().max_concurrent_jobs.value_or(options_.max_concurrency);
   std::size_t allowed = std::min(all, options_.max_concurrency);
   // Claims may run ahead of handlers, so that one commit serves many; a lower cap for all leaves no room for that. By
-  // as many as have returned lately, or since the last round, which on a slow disk is longer ago; by twice that if the
-  // handlers had nothing left to do.
+  // as many as were finished lately, or quickly during the last commit, which on a slow disk is longer ago; by twice
+  // that if the handlers had nothing left to do.
   if (all >= options_.max_concurrency) {
-    const std::size_t ahead = std::max(runs_.lately_finished(round.boot), running == 0 ? 2 * returned : returned);
+    const auto quick = static_cast<std::size_t>(std::ranges::count_if(settling_, &Settling::quick));
+    const std::size_t ahead = std::max(runs_.lately_finished(round.boot), running == 0 ? 2 * quick : quick);
     allowed += std::min(ahead, options_.prefetch_max);
   }
   return allowed - std::min(allowed, running);

@@ -107,6 +107,7 @@ class Node {
     Settlement settlement;
     Finished::How how = Finished::How::returned;
     bool thread_is_back = true;
+    bool quick = false;  // the handler took no longer than rounds do
     Outcome::Kind kind = Outcome::Kind::done;
     std::string limit;  // of rate_limited
     std::optional<Instant> limited_until;
@@ -178,6 +179,7 @@ class Node {
   std::vector<ReadySet::Pick> picks_;
   std::optional<Claimed> claimed_;
   BootTime claim_sent_{};
+  Duration commit_took_{};  // the last one
   BootTime next_tick_{};
   bool recover_ = false;        // a commit failed and its fate is unknown: leases of ours may be there
   std::uint32_t failures_ = 0;  // of commits, in a row

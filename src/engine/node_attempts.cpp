@@ -9,6 +9,7 @@ namespace carillon {
 
 namespace {
 
+constexpr Duration kQuick = std::chrono::milliseconds(10);
 constexpr std::size_t kSchedulesMax = 200;  // planned in one round
 constexpr std::size_t kUpkeepMax = 500;     // attempts or jobs ended in one round by time
 
@@ -41,6 +42,7 @@ void Node::take_finished(const Round& round) {
     Settling settling{.run = finished.run,
                       .settlement = settlement_of(finished, round.now),
                       .how = finished.how,
+                      .quick = duration_of(run, round.boot) <= std::max(kQuick, 2 * commit_took_),
                       .kind = finished.outcome.kind};
     if (finished.how == Finished::How::returned && finished.outcome.kind == Outcome::Kind::rate_limited) {
       settling.limit = finished.outcome.limit;
