@@ -70,8 +70,10 @@ Result<std::vector<ScheduleInfo>> NodeClient::schedules(std::string_view tenant,
 }
 
 Result<ScheduleInfo> NodeClient::pause(std::string_view tenant, std::string_view name, std::optional<Instant> until) {
-  TRY_ASSIGN(const ScheduleRow row,
-             node_.call<ScheduleRow>([&](Round& round) { return node_.planner().pause(round, tenant, name, until); }));
+  TRY_ASSIGN(const ScheduleRow row, node_.call<ScheduleRow>([&](Round& round) {
+    node_.take_back_of(round, tenant, name);
+    return node_.planner().pause(round, tenant, name, until);
+  }));
   return info_of(row);
 }
 

@@ -18,8 +18,8 @@ Result<void> Loader::step(Round& round) {
     case Stage::schedules: {
       TRY_ASSIGN(const bool end, planner_.load(round));
       if (end) {
-        round.on_commit.emplace_back([this] { stage_ = Stage::jobs; });
-        horizon_ = add_clamped(round.now, kAhead);
+        round.on_commit.emplace_back([this] { stage_ = has_jobs_ ? Stage::done : Stage::jobs; });
+        if (!has_jobs_ && !jobs_to_) horizon_ = add_clamped(round.now, kAhead);
       }
       return {};
     }
@@ -29,10 +29,20 @@ Result<void> Loader::step(Round& round) {
   return {};
 }
 
+void Loader::reload() {
+  stage_ = Stage::rules;
+  rules_to_ = {};
+  rules_.begin_reload();
+  planner_.load_again();
+}
+
 bool Loader::will_find(const ReadyJob& job, Instant now) const {
+  if (has_jobs_) return false;
   switch (stage_) {
     case Stage::rules:
-    case Stage::schedules: return job.run_at <= add_clamped(now, kAhead);
+    case Stage::schedules:
+      if (!jobs_to_) return job.run_at <= add_clamped(now, kAhead);
+      [[fallthrough]];
     case Stage::jobs: return job.id > jobs_to_ && job.run_at <= horizon_;
     case Stage::done: return false;
   }
@@ -62,6 +72,7 @@ Result<void> Loader::load_jobs(Round& round) {
   // A page that is read again after a failed commit gives entries twice; the second claim of a job finds it leased.
   round.on_commit.emplace_back([this, next = page.next_after, end = page.end] {
     jobs_to_ = next;
+    has_jobs_ = end;
     if (end) stage_ = Stage::done;
   });
   return {};

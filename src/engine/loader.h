@@ -25,6 +25,8 @@ class Loader {
   bool has_rules() const { return stage_ > Stage::rules; }
   bool is_done() const { return stage_ == Stage::done; }
   Result<void> step(Round& round);
+  // After a commit whose answer was lost the memory may have missed a change: rules and schedules are read once more.
+  void reload();
   // Whether a job that became ready just now will be read as well: it must not stand in memory twice.
   bool will_find(const ReadyJob& job, Instant now) const;
 
@@ -47,6 +49,7 @@ class Loader {
   Stage stage_ = Stage::rules;
   DocumentKey rules_to_;
   JobId jobs_to_;
+  bool has_jobs_ = false;  // all of them have been read
   Instant horizon_ = kInstantMin;
 };
 

@@ -53,7 +53,11 @@ bool Node::commit(Round& round, const std::function<Result<void>()>& body) {
   CHECK(!in_round_);
   in_round_ = true;
   Result<void> written;
-  Result<void> committed = store_.atomically([&] { written = body(); });
+  Result<void> committed = store_.atomically([&] {
+    // Not before the transaction's own time, which may have had to wait for the store: what is due to it is due to us.
+    round.now = store_.jobs().now();
+    written = body();
+  });
   in_round_ = false;
   if (!committed || !written) {
     const Error& error = committed ? written.error() : committed.error();
@@ -127,14 +131,13 @@ Result<void> Node::write(Round& round) {
   TRY(write_heartbeats(round));
   if (recover_) TRY(recover_leases(round));
   if (round.boot >= next_tick_) TRY(keep_up(round));
-  if (loader_.has_rules()) {
-    if (!loader_.is_done()) TRY(loader_.step(round));
-    TRY(plan(round));
-  }
+  if (loader_.has_rules()) TRY(plan(round));
   if (const auto at = bulk_.next_at(); at && *at <= round.boot) TRY(bulk_.step(round));
   if (loader_.is_done() && pruner_.next_at() <= round.boot) {
     TRY(pruner_.step(round, rules_.retention(options_.retention)));
   }
+  // After all that makes jobs: a page that it reads holds those too, so that none falls between the two.
+  if (loader_.has_rules() && !loader_.is_done()) TRY(loader_.step(round));
   TRY(add_ready(round));
   TRY(claim(round));
   tell_finalized(round);
@@ -165,7 +168,7 @@ void Node::tell_finalized(Round& round) {
 Instant Node::horizon(Instant now) const { return std::max(loader_.horizon(), add_clamped(now, kAhead)); }
 
 Result<void> Node::add_ready(Round& round) {
-  if (const std::vector<ReadyJob> released = planner_.take_released(); !released.empty()) round.add_ready(released);
+  if (planner_.has_released()) round.add_ready(planner_.take_released(round));
   if (!loader_.is_done()) {
     std::erase_if(round.ready, [&](const ReadyJob& job) { return loader_.will_find(job, round.now); });
   }
@@ -233,7 +236,11 @@ void Node::ask_to_stop(Round& round, JobId job) {
 
 void Node::apply_document(Round& round, const DocumentKey& key, std::optional<std::string> body) {
   round.on_commit.emplace_back([this, key, body = std::move(body), now = round.now] {
+    const Zone zone = rules_.zone_of(key.tenant);
     rules_.apply(key, body ? std::optional<std::string_view>(*body) : std::nullopt, dispatcher_.ready(), now);
+    if (rules_.zone_of(key.tenant).name() != zone.name()) planner_.zone_changed(key.tenant);
+    // Attempts that wait for a thread were claimed by other rules.
+    take_back([](const Run&) { return true; });
   });
 }
 
@@ -290,7 +297,7 @@ Result<void> Node::claim(Round& round) {
   TRY_ASSIGN(claimed_, store_.jobs().claim({.worker = options_.worker, .in_process = true, .jobs = ids}));
   for (const Changed& one : claimed_->overdue) changed(round, one);
   for (const HeldJob& held : claimed_->held) {
-    round.on_commit.emplace_back([this, held] { planner_.hold(held.schedule, held.job); });
+    round.on_commit.emplace_back([this, held] { planner_.hold(held); });
   }
   // The clock was set back, or somebody moved them: they wait again.
   TRY(dispatcher_.add(claimed_->early, horizon(round.now), round.now));
@@ -334,7 +341,7 @@ void Node::start(Round& round) {
 
 void Node::open_gates(const Round& round) {
   const auto next = rules_.next_change();
-  if (!next || *next > round.now) return;
+  if ((!next || *next > round.now) && !rules_.is_ahead_of(round.now)) return;
   for (const RuleBook::Opened& opened : rules_.refresh(dispatcher_.ready(), round.now)) {
     // All that one gate held would else start in the same instant.
     for (const ReadySet::Pick& held : dispatcher_.ready().take_all(opened.tenant, opened.only_notifying)) {
@@ -352,7 +359,12 @@ void Node::tell(Round& round) {
   }
   for (EventBody& body : std::exchange(round.events, {})) {
     const Event event{.at = round.now, .body = std::move(body)};
-    for (const EventListener& listener : listeners_) listener(event);
+    for (const EventListener& listener : listeners_) {
+      try {
+        listener(event);
+      } catch (...) {  // NOLINT(bugprone-empty-catch): who listens must not stop what he listens to
+      }
+    }
   }
 }
 

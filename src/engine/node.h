@@ -91,6 +91,8 @@ class Node {
   const RuleBook& rules() const { return rules_; }
   // A handler that runs is asked to stop, after the commit.
   void ask_to_stop(Round& round, JobId job);
+  // Attempts of a schedule that is paused or disabled do not start, after the commit.
+  void take_back_of(Round& round, std::string_view tenant, std::string_view schedule);
   void apply_document(Round& round, const DocumentKey& key, std::optional<std::string> body);
   // Why nothing of this job's place starts, for explain.
   std::optional<std::string> holds(const ReadyPlace& place, Instant now);
@@ -128,8 +130,8 @@ class Node {
   void told_settled(Round& round, const Settling& settling, const Settled& answer);
   Result<void> write_heartbeats(Round& round);
   Result<void> keep_up(Round& round);
-  Result<void> reap(Round& round);
-  Result<void> finish_overdue(Round& round);
+  Result<std::size_t> reap(Round& round);
+  Result<std::size_t> finish_overdue(Round& round);
   Result<void> recover_leases(Round& round);
   Result<void> plan(Round& round);
   Result<void> add_ready(Round& round);
@@ -139,6 +141,8 @@ class Node {
   void start(Round& round);
   void free_caps(Run& run, bool tokens_too, Instant now);
   void lost(Run& run, Instant now);
+  // Hands back those of the attempts that wait for a thread.
+  void take_back(const std::function<bool(const Run&)>& which);
   void changed(Round& round, const Changed& changed);
   void open_gates(const Round& round);
   void tell(Round& round);

@@ -11,7 +11,8 @@ namespace {
 
 constexpr Duration kQuick = std::chrono::milliseconds(10);
 constexpr std::size_t kSchedulesMax = 200;  // planned in one round
-constexpr std::size_t kUpkeepMax = 500;     // attempts or jobs ended in one round by time
+constexpr Duration kReapEvery = std::chrono::seconds(1);
+constexpr std::size_t kUpkeepMax = 500;  // attempts or jobs ended in one round by time
 
 bool is_stale(const Error& error) { return error.code == ErrorCode::stale_token || error.code == ErrorCode::not_found; }
 
@@ -94,6 +95,13 @@ void Node::settled(Round& round, const Settling& settling, const Result<Settled>
   free_caps(run, unstarted, round.now);
   if (settling.limited_until) {
     dispatcher_.ready().rate_limited(run.place, settling.limit, *settling.limited_until, round.now, true);
+    // Nothing of the limit starts before then, not even what was claimed already.
+    const std::vector<std::string>& limits = dispatcher_.ready().place(run.place).limits;
+    const std::string& limit = settling.limit.empty() && !limits.empty() ? limits.front() : settling.limit;
+    take_back([&](const Run& other) {
+      const std::vector<std::string>& others = dispatcher_.ready().place(other.place).limits;
+      return std::ranges::find(others, limit) != others.end();
+    });
   }
   if (settling.thread_is_back) {
     runs_.remove(run, round.boot);
@@ -107,7 +115,18 @@ void Node::told_settled(Round& round, const Settling& settling, const Settled& a
   const Run& run = *settling.run;
   const Settlement& word = settling.settlement;
   const AttemptResult result = word.end.result;
-  if (word.defer) {
+  for (const ReadyJob& ready : answer.ready) {
+    if (ready.id != run.job.id) {
+      round.tell(JobChanged{.job = ready.id, .tenant = run.job.tenant, .state = JobState::queued});
+    }
+  }
+  const bool completed = answer.state == JobState::done || answer.state == JobState::skipped;
+  if (word.defer && is_final(answer.state)) {
+    // It was to be put back and ended instead: cancelled, or past its deadline.
+  } else if (result == AttemptResult::ok && !word.defer && !completed) {
+    // A success after the deadline is an event, never an outcome (invariant 23).
+    round.tell(StaleWord{.job = run.job.id, .tenant = run.job.tenant, .success = true});
+  } else if (word.defer) {
     round.tell(Deferred{
         .job = run.job.id, .tenant = run.job.tenant, .reason = word.defer->reason, .until = word.defer->until});
   } else if (result == AttemptResult::rate_limited) {
@@ -193,17 +212,20 @@ void Node::lost(Run& run, Instant now) {
 // ---- Upkeep, once a tick --------------------------------------------------------------------------------------------
 
 Result<void> Node::keep_up(Round& round) {
-  TRY(reap(round));
-  TRY(finish_overdue(round));
+  TRY_ASSIGN(const std::size_t reaped, reap(round));
+  TRY_ASSIGN(const std::size_t overdue, finish_overdue(round));
+  const bool more = reaped == kUpkeepMax || overdue == kUpkeepMax;
   TRY(loader_.load_later(round));
-  round.on_commit.emplace_back([this, &round] {
+  round.on_commit.emplace_back([this, &round, more] {
     tell_levels(round);
-    next_tick_ = round.boot + options_.tick;
+    // A lost lease is found within two seconds, however long the tick is (invariant 12).
+    const Duration tick = runs_.empty() ? options_.tick : std::min(options_.tick, kReapEvery);
+    next_tick_ = more ? round.boot : round.boot + tick;
   });
   return {};
 }
 
-Result<void> Node::reap(Round& round) {
+Result<std::size_t> Node::reap(Round& round) {
   TRY_ASSIGN(const std::vector<Reaped> reaped, store_.jobs().reap(kUpkeepMax));
   for (const Reaped& one : reaped) {
     round.add_ready(one.ready);
@@ -221,13 +243,13 @@ Result<void> Node::reap(Round& round) {
       if (const RunPtr run = runs_.find(id); run && !run->over) lost(*run, now);
     });
   }
-  return {};
+  return reaped.size();
 }
 
-Result<void> Node::finish_overdue(Round& round) {
+Result<std::size_t> Node::finish_overdue(Round& round) {
   TRY_ASSIGN(const std::vector<Changed> finished, store_.jobs().finish_overdue(kUpkeepMax));
   for (const Changed& one : finished) changed(round, one);
-  return {};
+  return finished.size();
 }
 
 void Node::changed(Round& round, const Changed& changed) {
@@ -252,7 +274,10 @@ Result<void> Node::recover_leases(Round& round) {
   for (const Result<Settled>& released : store_.jobs().settle(releases)) {
     if (released) round.add_ready(released->ready);
   }
-  round.on_commit.emplace_back([this] { recover_ = false; });
+  round.on_commit.emplace_back([this] {
+    recover_ = false;
+    loader_.reload();
+  });
   return {};
 }
 
@@ -260,8 +285,18 @@ Result<void> Node::recover_leases(Round& round) {
 
 void Node::begin_drain() {
   dispatching_ = false;
+  take_back([](const Run&) { return true; });
+}
+
+void Node::take_back_of(Round& round, std::string_view tenant, std::string_view schedule) {
+  round.on_commit.emplace_back([this, tenant = std::string(tenant), schedule = std::string(schedule)] {
+    take_back([&](const Run& run) { return run.job.tenant == tenant && run.job.schedule == schedule; });
+  });
+}
+
+void Node::take_back(const std::function<bool(const Run&)>& which) {
   for (const RunPtr& run : runs_.all()) {
-    if (run->over || !run->withdraw()) continue;
+    if (run->over || !which(*run) || !run->withdraw()) continue;
     settling_.push_back({.run = run, .settlement = release_of(*run, false), .how = Finished::How::not_started});
   }
 }

@@ -1,6 +1,7 @@
 #include "engine/rule_book.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace carillon {
 
@@ -49,6 +50,12 @@ Result<void> check_document(std::string_view kind, std::string_view body) {
 
 void RuleBook::apply(const DocumentKey& key, std::optional<std::string_view> body, ReadySet& ready, Instant now) {
   const std::scoped_lock lock(mutex_);
+  if (body) {
+    known_.insert(key);
+    seen_.insert(key);
+  } else {
+    known_.erase(key);
+  }
   if (key.kind == kSettingsKind) {
     apply_settings(key.tenant, body, ready);
   } else if (key.kind == kQueueKind) {
@@ -70,6 +77,12 @@ void RuleBook::apply(const DocumentKey& key, std::optional<std::string_view> bod
     apply_config(body, ready);
   }
   next_change_ = now;
+}
+
+void RuleBook::end_reload(ReadySet& ready, Instant now) {
+  std::vector<DocumentKey> gone;
+  std::ranges::set_difference(known_, seen_, std::back_inserter(gone));
+  for (const DocumentKey& key : gone) apply(key, std::nullopt, ready, now);
 }
 
 void RuleBook::apply_settings(const std::string& name, std::optional<std::string_view> body, ReadySet& ready) {
@@ -121,6 +134,7 @@ Result<std::string> merged_document(std::string_view kind, std::string_view body
 std::vector<RuleBook::Opened> RuleBook::refresh(ReadySet& ready, Instant now) {
   std::vector<Opened> opened;
   std::optional<Instant> next;
+  refreshed_at_ = now;
   const auto maintained = maintenance_at(maintenance_for_all_, now);
   if (maintained) keep_earlier(next, maintained->until, now);
   const bool all_closed = maintained.has_value() || !config_.enabled;

@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -43,6 +44,10 @@ class RuleBook {
   // A document as it was committed; without a body it was deleted. One that cannot be read counts for nothing.
   void apply(const DocumentKey& key, std::optional<std::string_view> body, ReadySet& ready, Instant now);
 
+  // All documents are applied once more in between: those that are not were deleted.
+  void begin_reload() { seen_.clear(); }
+  void end_reload(ReadySet& ready, Instant now);
+
   // Closes and opens what gates close and open at `now`. `opened` gets the tenants of which something opened.
   struct Opened {
     std::string tenant;   // "": all
@@ -51,6 +56,8 @@ class RuleBook {
   std::vector<Opened> refresh(ReadySet& ready, Instant now);
   // When to refresh again.
   std::optional<Instant> next_change() const { return next_change_; }
+  // The clock was set back behind what was looked at.
+  bool is_ahead_of(Instant now) const { return refreshed_at_ > now; }
 
   // Any thread.
   std::optional<Closing> closed_for(std::string_view tenant, bool notifies, Instant now) const;
@@ -82,8 +89,11 @@ class RuleBook {
   EngineConfig config_;
   Zone zone_ = Zone::utc();
 
+  std::set<DocumentKey> known_;
+  std::set<DocumentKey> seen_;
   bool all_closed_ = false;
   std::optional<Instant> next_change_ = kInstantMin;
+  Instant refreshed_at_ = kInstantMin;
 };
 
 }  // namespace carillon
