@@ -4,6 +4,9 @@
 // Called inside of a round's transaction.
 #pragma once
 
+#include <span>
+#include <unordered_set>
+
 #include "engine/bulk.h"
 #include "engine/dispatcher.h"
 #include "engine/planner.h"
@@ -25,8 +28,8 @@ class Loader {
   bool has_rules() const { return stage_ > Stage::rules; }
   bool is_done() const { return stage_ == Stage::done; }
   Result<void> step(Round& round);
-  // Whether a job that became ready just now will be read as well: it must not stand in memory twice.
-  bool will_find(const ReadyJob& job, Instant now) const;
+  // They became ready while it reads, and stand in memory already: it steps over them.
+  void step_over(std::span<const ReadyJob> jobs, Instant now);
 
   // Jobs due by then are in memory; later ones are on disk.
   Instant horizon() const { return horizon_; }
@@ -38,6 +41,7 @@ class Loader {
 
   Result<void> load_rules(Round& round);
   Result<void> load_jobs(Round& round);
+  bool will_find(const ReadyJob& job, Instant now) const;
 
   Store& store_;
   Dispatcher& dispatcher_;
@@ -47,6 +51,7 @@ class Loader {
   Stage stage_ = Stage::rules;
   DocumentKey rules_to_;
   JobId jobs_to_;
+  std::unordered_set<JobId> stepped_over_;
   Instant horizon_ = kInstantMin;
 };
 

@@ -127,7 +127,10 @@ Result<void> Node::write(Round& round) {
   if (recover_) TRY(recover_leases(round));
   if (round.boot >= next_tick_) TRY(keep_up(round));
   if (loader_.has_rules()) {
-    if (!loader_.is_done()) TRY(loader_.step(round));
+    if (!loader_.is_done()) {
+      loader_.step_over(round.ready, round.now);
+      TRY(loader_.step(round));
+    }
     TRY(plan(round));
   }
   if (const auto at = bulk_.next_at(); at && *at <= round.boot) TRY(bulk_.step(round));
@@ -165,9 +168,7 @@ Instant Node::horizon(Instant now) const { return std::max(loader_.horizon(), ad
 
 Result<void> Node::add_ready(Round& round) {
   if (const std::vector<ReadyJob> released = planner_.take_released(); !released.empty()) round.add_ready(released);
-  if (!loader_.is_done()) {
-    std::erase_if(round.ready, [&](const ReadyJob& job) { return loader_.will_find(job, round.now); });
-  }
+  if (!loader_.is_done()) loader_.step_over(round.ready, round.now);
   if (round.ready.empty()) return {};
   return dispatcher_.add(round.ready, horizon(round.now), round.now);
 }
