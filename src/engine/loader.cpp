@@ -49,6 +49,12 @@ bool Loader::will_find(const ReadyJob& job, Instant now) const {
   return false;
 }
 
+void Loader::step_over(std::span<const ReadyJob> jobs, Instant now) {
+  for (const ReadyJob& job : jobs) {
+    if (will_find(job, now)) stepped_over_.insert(job.id);
+  }
+}
+
 Result<void> Loader::load_rules(Round& round) {
   TRY_ASSIGN(const std::vector<Document> documents, store_.admin().documents_above(rules_to_, kRulesPage));
   for (const Document& document : documents) {
@@ -67,13 +73,16 @@ Result<void> Loader::load_rules(Round& round) {
 }
 
 Result<void> Loader::load_jobs(Round& round) {
-  TRY_ASSIGN(const LivePage page, store_.jobs().load_live(jobs_to_, horizon_, kJobsPage));
+  TRY_ASSIGN(LivePage page, store_.jobs().load_live(jobs_to_, horizon_, kJobsPage));
+  std::erase_if(page.jobs, [&](const ReadyJob& job) { return stepped_over_.contains(job.id); });
   TRY(dispatcher_.add(page.jobs, kInstantMax, round.now));
   // A page that is read again after a failed commit gives entries twice; the second claim of a job finds it leased.
   round.on_commit.emplace_back([this, next = page.next_after, end = page.end] {
     jobs_to_ = next;
-    has_jobs_ = end;
-    if (end) stage_ = Stage::done;
+    if (!end) return;
+    has_jobs_ = true;
+    stage_ = Stage::done;
+    stepped_over_.clear();
   });
   return {};
 }

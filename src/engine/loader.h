@@ -4,6 +4,9 @@
 // Called inside of a round's transaction.
 #pragma once
 
+#include <span>
+#include <unordered_set>
+
 #include "engine/bulk.h"
 #include "engine/dispatcher.h"
 #include "engine/planner.h"
@@ -27,8 +30,8 @@ class Loader {
   Result<void> step(Round& round);
   // After a commit whose answer was lost the memory may have missed a change: rules and schedules are read once more.
   void reload();
-  // Whether a job that became ready just now will be read as well: it must not stand in memory twice.
-  bool will_find(const ReadyJob& job, Instant now) const;
+  // They became ready while it reads, and stand in memory already: it steps over them.
+  void step_over(std::span<const ReadyJob> jobs, Instant now);
 
   // Jobs due by then are in memory; later ones are on disk.
   Instant horizon() const { return horizon_; }
@@ -40,6 +43,7 @@ class Loader {
 
   Result<void> load_rules(Round& round);
   Result<void> load_jobs(Round& round);
+  bool will_find(const ReadyJob& job, Instant now) const;
 
   Store& store_;
   Dispatcher& dispatcher_;
@@ -50,6 +54,7 @@ class Loader {
   DocumentKey rules_to_;
   JobId jobs_to_;
   bool has_jobs_ = false;  // all of them have been read
+  std::unordered_set<JobId> stepped_over_;
   Instant horizon_ = kInstantMin;
 };
 

@@ -169,11 +169,14 @@ Instant Node::horizon(Instant now) const { return std::max(loader_.horizon(), ad
 
 Result<void> Node::add_ready(Round& round) {
   if (planner_.has_released()) round.add_ready(planner_.take_released(round));
-  if (!loader_.is_done()) {
-    std::erase_if(round.ready, [&](const ReadyJob& job) { return loader_.will_find(job, round.now); });
-  }
   if (round.ready.empty()) return {};
-  return dispatcher_.add(round.ready, horizon(round.now), round.now);
+  const Instant until = horizon(round.now);
+  if (!loader_.is_done()) {
+    // What stays on disk is the loader's to find.
+    std::erase_if(round.ready, [&](const ReadyJob& job) { return job.run_at > until; });
+    loader_.step_over(round.ready, round.now);
+  }
+  return dispatcher_.add(round.ready, until, round.now);
 }
 
 Duration Node::sleep_after(Instant now, BootTime boot) {
