@@ -242,8 +242,9 @@ void Node::apply_document(Round& round, const DocumentKey& key, std::optional<st
     const Zone zone = rules_.zone_of(key.tenant);
     rules_.apply(key, body ? std::optional<std::string_view>(*body) : std::nullopt, dispatcher_.ready(), now);
     if (rules_.zone_of(key.tenant).name() != zone.name()) planner_.zone_changed(key.tenant);
-    // Attempts that wait for a thread were claimed by other rules.
-    take_back([](const Run&) { return true; });
+    // Attempts that wait for a thread were claimed by other rules. Gates are looked at when they start.
+    if (key.kind == kMaintenanceKind || (key.kind == kSettingsKind && !rules_.is_paused(key.tenant))) return;
+    take_back([&](const Run& run) { return key.tenant.empty() || run.job.tenant == key.tenant; });
   });
 }
 

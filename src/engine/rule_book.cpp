@@ -188,6 +188,12 @@ Zone RuleBook::zone_of(std::string_view tenant) const {
   return found == tenants_.end() ? zone_ : found->second.zone;
 }
 
+bool RuleBook::is_paused(std::string_view tenant) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = tenants_.find(tenant);
+  return found != tenants_.end() && found->second.settings.paused;
+}
+
 RetentionRule RuleBook::retention(Duration otherwise) const {
   const std::scoped_lock lock(mutex_);
   RetentionRule rule{.otherwise = config_.retention.value_or(otherwise)};

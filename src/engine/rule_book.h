@@ -65,6 +65,7 @@ class RuleBook {
   Zone zone_of(std::string_view tenant) const;
 
   const EngineConfig& config() const { return config_; }
+  bool is_paused(std::string_view tenant) const;
   RetentionRule retention(Duration otherwise) const;
 
  private:
