@@ -27,9 +27,9 @@ struct Run {
   // Either side.
   std::atomic<Phase> phase = Phase::claimed;
   std::atomic<bool> stop_requested = false;
-  std::atomic<BootTime> lease_until{};  // by our own boot clock, from before the claim or extension was sent
-  std::atomic<BootTime> started_boot{};
-  std::atomic<Instant> started_at{};
+  std::atomic<BootTime> lease_until;  // by our own boot clock, from before the claim or extension was sent
+  std::atomic<BootTime> started_boot;
+  std::atomic<Instant> started_at;
 
   // Only the node.
   BootTime claimed_boot{};

@@ -60,7 +60,7 @@ OnceResult RunContext::once(std::string_view key, const std::function<void()>& e
     effect();
   } catch (...) {
     // It threw, so it did not happen: the next attempt may try again. If that cannot be written, it is ambiguous.
-    static_cast<void>(port_.effect_undone(run_, key));
+    [[maybe_unused]] const Result<void> undone = port_.effect_undone(run_, key);
     throw;
   }
   value_or_throw(port_.effect_done(run_, key));
