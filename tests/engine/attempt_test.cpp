@@ -22,6 +22,8 @@ class EngineAttempts : public EngineTest {
     for (std::size_t i = 1; i < started.size(); ++i) between.push_back(started[i] - started[i - 1]);
     return between;
   }
+
+ public:
   std::vector<Instant> started;
 };
 

@@ -16,6 +16,8 @@ class EngineGates : public EngineTest {
   std::string why(JobId id, std::string_view tenant = kTenant) {
     return value_of(client().explain(tenant, id)).steps.back().why;
   }
+
+ public:
   std::map<JobId, Instant> started;
 };
 
@@ -220,6 +222,8 @@ class GateBehindClaim : public ::testing::Test {
       return done();
     };
   }
+
+ public:
   HandNode node;
   int calls = 0;
 };

@@ -14,6 +14,7 @@ class EngineLeases : public ::testing::Test {
   }
   JobInfo job() { return node.job(id); }
 
+ public:
   HandNode node;
   JobId id;
 };

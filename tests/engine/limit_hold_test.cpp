@@ -28,6 +28,7 @@ class EngineCaps : public ::testing::Test {
     return value_of(node.client().explain(tenant, id)).steps.back().why;
   }
 
+ public:
   HandNode node{{.max_concurrency = 20}};
   std::vector<RunPtr> running;
   std::vector<JobId> ids;

@@ -194,6 +194,7 @@ class EngineCrash : public ::testing::Test {
     return node.job(id);
   }
 
+ public:
   TestFolder folder;
   Instant now = at("2026-03-02T12:00:00Z");
   JobRequest request{.type = "work", .retry = RetryExponential{.base = 10min}, .max_attempts = 4};

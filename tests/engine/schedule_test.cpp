@@ -36,6 +36,8 @@ class EngineSchedules : public EngineTest {
     for (const Instant start : starts) texts.push_back(format_instant(start).substr(11, 5));
     return texts;
   }
+
+ public:
   std::vector<Instant> slots;
   std::vector<Instant> starts;
 };

@@ -25,6 +25,7 @@ class StoreFailures : public ::testing::Test {
     node.commits().decide_by([] { return CommitFault::none; });
   }
 
+ public:
   HandNode node;
   std::map<JobId, int> calls;
 };

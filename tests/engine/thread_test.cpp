@@ -75,6 +75,7 @@ class EngineThreads : public ::testing::TestWithParam<std::string> {
     };
   }
 
+ public:
   TestFolder folder;
   StorePtr store = value_of(
       open_store(GetParam() == "memory" ? std::string("memory:") : "sqlite:" + (folder.path() / "jobs.db").string()));

@@ -80,6 +80,7 @@ class EngineTest : public ::testing::TestWithParam<std::string> {
   std::size_t run_due() { return engine().run_due(); }
   std::size_t advance(Duration by) { return engine().advance(by); }
 
+ public:
   testing::ManualClock clock{at("2026-03-02T12:00:00Z")};
   std::uint32_t max_concurrency = 8;
   bool leave_unhandled = false;

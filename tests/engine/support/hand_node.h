@@ -29,7 +29,7 @@ class HandNode {
  public:
   struct Options {
     std::uint32_t max_concurrency = 8;
-    std::filesystem::path sqlite = {};  // without: in memory
+    std::filesystem::path sqlite;  // without: in memory
     Instant start = at("2026-03-02T12:00:00Z");
   };
   HandNode() : HandNode(Options()) {}
