@@ -47,6 +47,8 @@ OnceResult RunContext::once(std::string_view key, const std::function<void()>& e
     case EffectClaim::Kind::done: return OnceResult::done_before;
     case EffectClaim::Kind::first: break;
     case EffectClaim::Kind::unknown:
+      // Another job is at it this very moment: this attempt comes again and will know.
+      if (claim.is_under_way) throw std::runtime_error(fmt::format("the effect \"{}\" is under way elsewhere", key));
       if (run_.on_ambiguous == OnAmbiguous::hold) {
         throw AmbiguousEffect(
             fmt::format("an earlier attempt began the effect \"{}\" and did not say how it ended", key));

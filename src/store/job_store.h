@@ -169,7 +169,8 @@ struct LivePage {
 struct EffectClaim {
   enum class Kind : std::uint8_t { first, done, unknown };
   Kind kind = Kind::first;
-  std::string result;  // of done
+  std::string result;         // of done
+  bool is_under_way = false;  // of unknown: the attempt that claimed it still has its lease
 };
 
 enum class JobAction : std::uint8_t {
