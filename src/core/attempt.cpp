@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/mutant.h"
 
 namespace carillon {
 
@@ -98,6 +99,7 @@ Verdict after_attempt(const AttemptFacts& facts, const AttemptEnd& end, Instant 
       return retry_or_park(facts, end, verdict, now);
     case AttemptResult::timeout: return retry_or_park(facts, end, verdict, now);
     case AttemptResult::lease_lost:
+      if (mutant(Mutant::loss_not_counted)) --verdict.attempts;
       // Once is bad luck. A job that kills its worker again and again must slow down and end.
       if (facts.losses == 0 && !used_up(facts, verdict)) return queued_at(verdict, now);
       return retry_or_park(facts, end, verdict, now);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/mutant.h"
 
 namespace carillon {
 
@@ -24,7 +25,9 @@ Result<OverlapPolicy> parse_overlap(std::string_view text) {
   return invalid_request(fmt::format("overlap {}: allowed are allow, skip, queue_one, replace", quoted(text)));
 }
 
-bool is_open(JobState state) { return !is_final(state) && state != JobState::dlq; }
+bool is_open(JobState state) {
+  return !is_final(state) && (state != JobState::dlq || mutant(Mutant::dlq_counts_as_open));
+}
 
 OverlapDecision on_overlap(OverlapPolicy policy, std::optional<JobState> previous, bool one_waits) {
   using enum OverlapDecision::New;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/mutant.h"
 #include "core/jitter.h"
 #include "core/misfire.h"
 #include "core/overlap.h"
@@ -24,6 +25,9 @@ NewJob job_of_slot(const PlanFacts& facts, const DueSlot& slot) {
       .schedule = schedule.name, .subject = std::string(facts.subject), .slot = at, .until = std::nullopt};
   const JitterKey key{.tenant = facts.tenant, .schedule = schedule.name, .subject = facts.subject, .slot = at};
   job.run_at = add_clamped(at, jitter_of(key, schedule.jitter));
+  if (mutant(Mutant::jitter_rolled_again) && schedule.jitter > Duration(0)) {
+    job.run_at = add_clamped(at, std::chrono::seconds(mutant_nodes() % 60));
+  }
   return job;
 }
 

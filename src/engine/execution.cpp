@@ -54,24 +54,26 @@ Outcome call_handler(const RunPtr& run, const Handlers& handlers, Port& port, Fi
 
 }  // namespace
 
-Finished execute(const RunPtr& run, const Handlers& handlers, Port& port) {
-  Finished finished{.run = run};
+std::optional<Finished> refuse_to_start(const RunPtr& run, Port& port) {
   const BootTime boot = port.boot();
   // A holder judges its lease by its own clock and starts nothing after it (invariant 11), nor past the deadline
   // (invariant 22), nor what somebody has cancelled while it waited.
   const bool too_late = run->job.deadline && port.now() >= *run->job.deadline;
   if (boot >= run->lease_until.load() || too_late || run->stop_requested) {
-    finished.how = Finished::How::not_started;
-    return finished;
+    return Finished{.run = run, .how = Finished::How::not_started};
   }
   // Right before the effect, however long the attempt has waited since its claim (invariant 27).
   if (auto closing = port.gate(*run)) {
-    finished.how = Finished::How::gated;
-    finished.closing = std::move(closing);
-    return finished;
+    return Finished{.run = run, .how = Finished::How::gated, .closing = std::move(closing)};
   }
   run->started_at = port.now();
   run->started_boot = boot;
+  return std::nullopt;
+}
+
+Finished execute(const RunPtr& run, const Handlers& handlers, Port& port) {
+  if (auto refused = refuse_to_start(run, port)) return *std::move(refused);
+  Finished finished{.run = run};
   finished.outcome = checked(call_handler(run, handlers, port, finished));
   return finished;
 }

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "engine/finished.h"
@@ -13,6 +14,9 @@
 namespace carillon {
 
 using Handlers = std::map<std::string, Handler, std::less<>>;
+
+// The last checks, right before the handler would be entered: why it is not, or nothing, and then the run has started.
+std::optional<Finished> refuse_to_start(const RunPtr& run, Port& port);
 
 // Never throws: what a handler throws fails its attempt with the message. A type without a handler fails as
 // `no_handler`.

@@ -1,5 +1,7 @@
 #include "engine/loader.h"
 
+#include "base/mutant.h"
+
 namespace carillon {
 
 namespace {
@@ -32,7 +34,7 @@ Result<void> Loader::step(Round& round) {
 void Loader::reload() {
   stage_ = Stage::rules;
   rules_to_ = {};
-  rules_.begin_reload();
+  documents_.clear();
   planner_.load_again();
 }
 
@@ -58,10 +60,16 @@ void Loader::step_over(std::span<const ReadyJob> jobs, Instant now) {
 Result<void> Loader::load_rules(Round& round) {
   TRY_ASSIGN(const std::vector<Document> documents, store_.admin().documents_above(rules_to_, kRulesPage));
   for (const Document& document : documents) {
+    documents_.insert(document.key);
     if (document.key.kind == kBulkKind) {
       bulk_.resume(document);
     } else {
       rules_.apply(document.key, document.body, dispatcher_.ready(), round.now);
+    }
+  }
+  if (documents.size() < kRulesPage) {
+    for (const DocumentKey& key : rules_.keys()) {
+      if (!documents_.contains(key)) rules_.apply(key, std::nullopt, dispatcher_.ready(), round.now);
     }
   }
   round.on_commit.emplace_back(
@@ -103,7 +111,8 @@ Result<void> Loader::load_later(Round& round) {
     return {};
   }
   TRY(dispatcher_.add(jobs, reached, round.now));
-  round.on_commit.emplace_back([this, reached] { horizon_ = reached; });
+  const Duration too_far = mutant(Mutant::horizon_too_far) ? Duration(std::chrono::minutes(30)) : Duration(0);
+  round.on_commit.emplace_back([this, reached, too_far] { horizon_ = reached + too_far; });
   return {};
 }
 

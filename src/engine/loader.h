@@ -4,6 +4,7 @@
 // Called inside of a round's transaction.
 #pragma once
 
+#include <set>
 #include <span>
 #include <unordered_set>
 
@@ -51,6 +52,7 @@ class Loader {
   RuleBook& rules_;
   BulkWork& bulk_;
   Stage stage_ = Stage::rules;
+  std::set<DocumentKey> documents_;  // that this reading has met
   DocumentKey rules_to_;
   JobId jobs_to_;
   bool has_jobs_ = false;  // all of them have been read

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "base/check.h"
+#include "base/mutant.h"
 #include "engine/node_port.h"
 #include "engine/settlement.h"
 #include "store/job_text.h"
@@ -36,7 +37,9 @@ Node::Node(Store& store, const StoreClock& clock, Options options)
       planner_(store, rules_, [this](Round& round, JobId job) { ask_to_stop(round, job); }),
       bulk_(store),
       loader_(store, dispatcher_, planner_, rules_, bulk_),
-      pruner_(store, options_.prune_every) {}
+      pruner_(store, options_.prune_every) {
+  mutant_node_begins();
+}
 
 Node::~Node() {
   inbox_.close();
@@ -102,6 +105,7 @@ Duration Node::step() {
       start(round);
     } else {
       for (const ReadySet::Pick& pick : picks_) dispatcher_.ready().put_back(pick, round.now);
+      if (mutant(Mutant::settlements_forgotten)) settling_.clear();
     }
     picks_.clear();
     finish_calls(committed ? Result<void>() : Result<void>(std::unexpected(commit_error_)));
@@ -226,7 +230,8 @@ void Node::perform(Call call) {
     tell_finalized(round);
     return {};
   });
-  call.finish(committed ? Result<void>() : Result<void>(std::unexpected(commit_error_)));
+  const bool answers_well = committed || mutant(Mutant::answer_before_commit);
+  call.finish(answers_well ? Result<void>() : Result<void>(std::unexpected(commit_error_)));
   tell(round);
   bell_->ring();
 }
@@ -304,7 +309,7 @@ Result<void> Node::claim(Round& round) {
     round.on_commit.emplace_back([this, held] { planner_.hold(held); });
   }
   // The clock was set back, or somebody moved them: they wait again.
-  TRY(dispatcher_.add(claimed_->early, horizon(round.now), round.now));
+  if (!mutant(Mutant::early_jobs_dropped)) TRY(dispatcher_.add(claimed_->early, horizon(round.now), round.now));
   return {};
 }
 
@@ -319,6 +324,7 @@ void Node::start(Round& round) {
     if (found == leased.end()) {
       if (claimed_) {
         dispatcher_.ready().drop(pick, round.now);
+        picked_all_ = true;  // its slot is free after all
       } else {
         dispatcher_.ready().put_back(pick, round.now);
       }
@@ -349,6 +355,7 @@ void Node::open_gates(const Round& round) {
   for (const RuleBook::Opened& opened : rules_.refresh(dispatcher_.ready(), round.now)) {
     // All that one gate held would else start in the same instant.
     for (const ReadySet::Pick& held : dispatcher_.ready().take_all(opened.tenant, opened.only_notifying)) {
+      if (mutant(Mutant::opening_forgets_jobs)) continue;
       dispatcher_.add_later(held.place, held.entry, add_clamped(round.now, release_delay(held.entry.id)));
     }
   }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/mutant.h"
 #include "engine/node.h"
 #include "engine/settlement.h"
 
@@ -247,6 +248,7 @@ Result<std::size_t> Node::reap(Round& round) {
 }
 
 Result<std::size_t> Node::finish_overdue(Round& round) {
+  if (mutant(Mutant::deadline_ignored)) return 0;
   TRY_ASSIGN(const std::vector<Changed> finished, store_.jobs().finish_overdue(kUpkeepMax));
   for (const Changed& one : finished) changed(round, one);
   return finished.size();
@@ -262,6 +264,10 @@ void Node::changed(Round& round, const Changed& changed) {
 }
 
 Result<void> Node::recover_leases(Round& round) {
+  if (mutant(Mutant::leases_not_recovered)) {
+    recover_ = false;
+    return {};
+  }
   TRY_ASSIGN(const std::vector<LeaseRow> leases, store_.jobs().leases());
   std::vector<Settlement> releases;
   for (const LeaseRow& lease : leases) {

@@ -1,5 +1,7 @@
 #include "engine/node_port.h"
 
+#include "base/mutant.h"
+
 #include <mutex>
 
 namespace carillon {
@@ -21,7 +23,7 @@ Instant Node::NodePort::now() const {
 
 std::optional<Closing> Node::NodePort::gate(const Run& run) const {
   const std::shared_lock lock(mutex_);
-  if (!node_) return std::nullopt;
+  if (!node_ || mutant(Mutant::gate_only_before_claim)) return std::nullopt;
   return node_->rules_.closed_for(run.job.tenant, run.notifies, node_->store_.jobs().now());
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/hash.h"
+#include "base/mutant.h"
 
 namespace carillon {
 
@@ -76,7 +77,7 @@ void Planner::remember(Round& round, const ScheduleRow& row, std::optional<Insta
   const bool runs = runs_at(row, round.now);
   round.on_commit.emplace_back([this, id = row.id, entry = std::move(entry), runs]() mutable {
     set_entry(id, std::move(entry));
-    if (!runs) return;
+    if (!runs || mutant(Mutant::held_jobs_forgotten)) return;
     if (auto held = held_.extract(id)) {
       released_.insert(released_.end(), held.mapped().begin(), held.mapped().end());
     }
@@ -242,6 +243,7 @@ Result<std::optional<Instant>> Planner::plan_subject_row(Round& round, const Sch
     next_at = *first;
   }
   TRY_ASSIGN(const std::vector<OpenJobRow> open, store_.plans().open_jobs(row.id, subject.subject));
+  if (mutant(Mutant::next_on_completion) && !open.empty()) return add_clamped(round.now, std::chrono::minutes(1));
   PlanFacts facts{.tenant = row.tenant,
                   .schedule = compiled.schedule,
                   .timetable = *compiled.timetable,
@@ -252,7 +254,12 @@ Result<std::optional<Instant>> Planner::plan_subject_row(Round& round, const Sch
                   .open = {},
                   .new_job_id = [this] { return store_.jobs().new_job_id(); }};
   for (const OpenJobRow& job : open) facts.open.push_back({.id = job.id, .state = job.state});
-  const Advance advance = advance_of(subject, plan_subject(facts));
+  Advance advance = advance_of(subject, plan_subject(facts));
+  if (mutant(Mutant::missed_range_lost)) advance.closed.clear();
+  if (mutant(Mutant::naive_dst) && std::holds_alternative<DailyTrigger>(compiled.schedule.trigger) &&
+      advance.position) {
+    advance.next_at = add_clamped(*advance.position, std::chrono::hours(24));
+  }
   auto advanced = std::move(store_.plans().advance(std::array{advance}).front());
   if (!advanced) {
     if (advanced.error().code != ErrorCode::conflict && advanced.error().code != ErrorCode::invalid_request &&
@@ -378,7 +385,8 @@ Result<ScheduleRow> Planner::resume(Round& round, std::string_view tenant, std::
   if (*before.paused_until <= round.now) TRY(plan_what_is_due(round, before));
   TRY_ASSIGN(ScheduleRow row, store_.plans().set_paused(tenant, name, std::nullopt));
   TRY_ASSIGN(const auto compiled, compile(row));
-  TRY_ASSIGN(const std::optional<Instant> next_at, anchor_subject(row, *compiled, round.now));
+  const Instant from = mutant(Mutant::paused_time_caught_up) ? before.updated_at : round.now;
+  TRY_ASSIGN(const std::optional<Instant> next_at, anchor_subject(row, *compiled, from));
   const AfterTrigger* after = after_of(compiled->schedule);
   remember(round, row, next_at, after ? after->schedule : std::string());
   return row;
@@ -416,11 +424,15 @@ Result<void> Planner::parent_done(Round& round, const LeasedJob& parent) {
     // What is stored decides: it may have been edited in this very round.
     const AfterTrigger* after = after_of((*compiled)->schedule);
     if (!after || after->schedule != parent.schedule) continue;
-    const Advance advance{
+    Advance advance{
         .schedule = id,
         .subject = subject->subject,
         .version = subject->version,
         .jobs = {plan_after(parent.tenant, (*compiled)->schedule, subject->subject, *parent.slot, parent.id)}};
+    if (mutant(Mutant::dependents_fire_twice)) {
+      advance.jobs.push_back(advance.jobs.front());
+      advance.jobs.back().occurrence->slot += Duration(1);
+    }
     auto advanced = std::move(store_.plans().advance(std::array{advance}).front());
     // Refused: it was made before, by a call whose answer was lost.
     if (!advanced) continue;

@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "base/check.h"
+#include "base/mutant.h"
 
 namespace carillon {
 
@@ -169,6 +170,7 @@ void ReadySet::count(const ReadyLine& line, Count direction) {
     CHECK(direction == Count::up || *running > 0);
     *running = direction == Count::up ? *running + 1 : *running - 1;
   }
+  if (direction == Count::up && mutant(Mutant::cap_read_before_claim)) return;
   refresh_lane(line.lane);
   refresh_tenant(line.tenant);
 }
@@ -181,7 +183,7 @@ void ReadySet::ended(PlaceId place, Instant now) {
 
 void ReadySet::gave_back(PlaceId place, Instant now) {
   const ReadyLine& line = lines_[place.value];
-  limits_.give_back(line, now);
+  if (!mutant(Mutant::tokens_leak_on_release)) limits_.give_back(line, now);
   open_.unused(line.tenant, line.lane);
   count(line, Count::down);
 }

@@ -1,7 +1,6 @@
 #include "engine/rule_book.h"
 
 #include <algorithm>
-#include <iterator>
 
 namespace carillon {
 
@@ -51,10 +50,9 @@ Result<void> check_document(std::string_view kind, std::string_view body) {
 void RuleBook::apply(const DocumentKey& key, std::optional<std::string_view> body, ReadySet& ready, Instant now) {
   const std::scoped_lock lock(mutex_);
   if (body) {
-    known_.insert(key);
-    seen_.insert(key);
+    keys_.insert(key);
   } else {
-    known_.erase(key);
+    keys_.erase(key);
   }
   if (key.kind == kSettingsKind) {
     apply_settings(key.tenant, body, ready);
@@ -77,12 +75,6 @@ void RuleBook::apply(const DocumentKey& key, std::optional<std::string_view> bod
     apply_config(body, ready);
   }
   next_change_ = now;
-}
-
-void RuleBook::end_reload(ReadySet& ready, Instant now) {
-  std::vector<DocumentKey> gone;
-  std::ranges::set_difference(known_, seen_, std::back_inserter(gone));
-  for (const DocumentKey& key : gone) apply(key, std::nullopt, ready, now);
 }
 
 void RuleBook::apply_settings(const std::string& name, std::optional<std::string_view> body, ReadySet& ready) {

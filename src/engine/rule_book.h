@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/gate.h"
 #include "core/retention.h"
@@ -44,9 +45,8 @@ class RuleBook {
   // A document as it was committed; without a body it was deleted. One that cannot be read counts for nothing.
   void apply(const DocumentKey& key, std::optional<std::string_view> body, ReadySet& ready, Instant now);
 
-  // All documents are applied once more in between: those that are not were deleted.
-  void begin_reload() { seen_.clear(); }
-  void end_reload(ReadySet& ready, Instant now);
+  // Of the documents that are applied.
+  std::vector<DocumentKey> keys() const { return {keys_.begin(), keys_.end()}; }
 
   // Closes and opens what gates close and open at `now`. `opened` gets the tenants of which something opened.
   struct Opened {
@@ -86,12 +86,11 @@ class RuleBook {
   // Guards all below; only the node writes, so it reads without.
   mutable std::mutex mutex_;
   std::map<std::string, Tenant, std::less<>> tenants_;
+  std::set<DocumentKey> keys_;
   std::optional<Maintenance> maintenance_for_all_;
   EngineConfig config_;
   Zone zone_ = Zone::utc();
 
-  std::set<DocumentKey> known_;
-  std::set<DocumentKey> seen_;
   bool all_closed_ = false;
   std::optional<Instant> next_change_ = kInstantMin;
   Instant refreshed_at_ = kInstantMin;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/mutant.h"
 #include "store/cases/act.h"
 #include "store/cases/admin.h"
 #include "store/cases/advance.h"
@@ -23,7 +24,9 @@ TransactionalStore::TransactionalStore(std::unique_ptr<Backend> backend, const S
     : backend_(std::move(backend)), clock_(clock), ids_(options.node, backend_->highest_id()) {}
 
 Context TransactionalStore::make_context(Transaction& transaction) {
-  return {.tx = transaction, .ids = ids_, .now = clock_.wall(), .boot = clock_.boot()};
+  const Instant now = clock_.wall();
+  const BootTime boot = mutant(Mutant::wall_clock_lease) ? now.time_since_epoch() : clock_.boot();
+  return {.tx = transaction, .ids = ids_, .now = now, .boot = boot, .finalized = {}};
 }
 
 StoreReader& TransactionalStore::reader() {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/mutant.h"
 #include "store/cases/finish.h"
 
 namespace carillon {
@@ -59,6 +60,11 @@ Changed retry(Context& context, const JobRow& row) {
   detail.losses = detail.releases = detail.rate_limits = 0;
   detail.reason.clear();
   after.detail = write_detail(detail);
+  if (mutant(Mutant::key_freed_on_retry)) {
+    const std::string key = options_of(context, row).idempotency_key;
+    const auto held = context.tx.key(context.tx.lane_names(row.lane).tenant, row.type, key);
+    if (held) context.tx.erase_key(*held);
+  }
   note_taken_out(context, row);
   return requeue(context, row, JobState::dlq, std::move(after));
 }

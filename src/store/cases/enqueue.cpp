@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "base/mutant.h"
 #include "store/cases/finish.h"
 
 namespace carillon {
@@ -117,6 +118,12 @@ Result<std::optional<Enqueued>> claim_occurrence(Context& context, const NewJob&
     if (holder) return holder;
     return failed(ErrorCode::conflict, fmt::format("the occurrence {} of {} has its outcome already",
                                                    format_instant(occurrence.slot), quoted(occurrence.schedule)));
+  }
+  for (std::int64_t id = 1; mutant(Mutant::occurrence_without_schedule) && id < 100; ++id) {
+    const auto other = context.tx.schedule(ScheduleId{id});
+    if (other && other->tenant == job.tenant && context.tx.outcome({id}, occurrence.subject, occurrence.slot)) {
+      return failed(ErrorCode::conflict, "the occurrence has its outcome already");
+    }
   }
   // After pruning the position guards what the row guarded before. (invariant 1)
   const auto subject = context.tx.subject(schedule->id, occurrence.subject);

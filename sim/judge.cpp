@@ -1,0 +1,332 @@
+// The judge's half about rows: what a transaction may write.
+#include "sim/judge.h"
+
+#include <algorithm>
+
+namespace carillon::sim {
+
+namespace {
+
+// The table of semantics.md, section 2. (invariant 14)
+bool may_move(JobState from, JobState to) {
+  using enum JobState;
+  if (from == to) return !is_final(from);  // seen again, or changed by hand
+  switch (from) {
+    case waiting: return to == queued || to == cancelled || to == cutoff_reached || to == skipped;
+    case queued: return to == processing || to == cancelled || to == cutoff_reached || to == skipped;
+    case processing:
+      return to == queued || to == dlq || to == done || to == skipped || to == cancelled || to == cutoff_reached;
+    case dlq: return to == queued || to == cancelled || to == cutoff_reached;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+void Judge::committed(const std::vector<Op>& ops, bool answered) {
+  if (ops.empty() || findings_.any()) return;
+  now_ = clock_.wall();
+  boot_ = clock_.boot();
+  if (!answered) an_answer_was_lost_ = true;
+  for (const Op& op : ops) {
+    trace_.add(op.index());
+    std::visit([this](const auto& one) { see(one); }, op);
+    if (findings_.any()) return;
+  }
+  while (!endings_.empty()) flush(endings_.begin()->first);
+  for (const std::string& payload : follow_ups_due_) {
+    findings_.expect(follow_ups_made_.contains(payload), 30, "the follow-up {} was not made with its cause", payload);
+  }
+  for (const std::string& payload : follow_ups_made_) {
+    findings_.expect(follow_ups_due_.contains(payload), 30, "the follow-up {} was made without its cause", payload);
+  }
+  for (const auto& slot : final_slots_) {
+    findings_.expect(final_outcomes_.contains(slot), 3, "slot {} of schedule {} ended without an outcome",
+                     format_instant(slot.second), slot.first.value);
+  }
+  slots_.end_of_transaction(now_, model_);
+  follow_ups_due_.clear();
+  follow_ups_made_.clear();
+  final_slots_.clear();
+  final_outcomes_.clear();
+}
+
+void Judge::undone(const std::vector<Op>& ops) {
+  for (const Op& op : ops) {
+    if (const auto* inserted = std::get_if<JobInserted>(&op);
+        inserted && inserted->row.slot && inserted->row.schedule) {
+      slots_.note_undone(inserted->row);
+    }
+  }
+}
+
+// ---- Jobs ---------------------------------------------------------------------------------------------------------
+
+void Judge::see(const JobInserted& op) {
+  const JobId id = op.row.id;
+  trace_.add(static_cast<std::uint64_t>(id.value));
+  trace_.add(op.row.run_at);
+  trace_.say(now_, "insert {} {} {} run_at {}{}", format_job_id(id), op.payload, to_string(op.row.state),
+             format_instant(op.row.run_at), op.row.slot ? " slot " + format_instant(*op.row.slot) : "");
+  LiveJob job{.row = op.row, .tenant = op.lane.tenant, .queue = op.lane.queue, .type = op.type};
+  job.spec = specs_.job(op.payload);
+  job.known_since = boot_;
+  if (!findings_.expect(job.spec != nullptr, 4, "job {} was stored, but nobody asked for {}", format_job_id(id),
+                        op.payload)) {
+    return;
+  }
+  findings_.expect(job.tenant == job.spec->tenant, 28, "job {} of {} is stored under {}", format_job_id(id),
+                   job.spec->tenant, job.tenant);
+  findings_.expect(!model_.archive.contains(id) && !model_.live.contains(id), 14, "id {} is given twice",
+                   format_job_id(id));
+  model_.highest = std::max(model_.highest, id);
+  if (op.row.slot && op.row.schedule) slots_.insert_job(op.row);
+  if (job.spec->follows) {
+    follow_ups_made_.insert(op.payload);
+    findings_.expect(follow_ups_seen_.insert(op.payload).second, 30, "the follow-up {} was made twice", op.payload);
+  }
+  if (!job.spec->key.empty()) {
+    findings_.expect(holder(*job.spec) == nullptr, 17, "key {} is held, and a second job was made", job.spec->key);
+    KeyHolder held{.job = id, .spec = job.spec};
+    if (job.spec->hold.until == KeyHold::Until::elapsed) held.until = add_clamped(now_, job.spec->hold.duration);
+    model_.keys[{job.tenant, job.type, job.spec->key}] = held;
+  }
+  plain_changed(job, true);
+  model_.lanes.emplace(op.row.lane, op.lane);
+  model_.live.emplace(id, std::move(job));
+}
+
+void Judge::moves(const LiveJob& job, JobState to) {
+  const JobState from = job.lease ? JobState::processing : job.row.state;
+  findings_.expect(may_move(from, to), 14, "job {} went from {} to {}", format_job_id(job.row.id), to_string(from),
+                   to_string(to));
+}
+
+void Judge::see(const JobUpdated& op) {
+  const JobId id = op.after.id;
+  const auto found = model_.live.find(id);
+  if (!findings_.expect(found != model_.live.end(), 14, "job {} was changed, and is not live", format_job_id(id)))
+    return;
+  if (const auto ending = endings_.find(id); ending != endings_.end()) {
+    if (!ending->second.back) {
+      ending->second.back = op.after;
+      return;
+    }
+    flush(id);
+  }
+  LiveJob& job = found->second;
+  const JobState from = job.lease ? JobState::processing : job.row.state;
+  const JobState to = job.lease ? JobState::processing : op.after.state;
+  moves(job, to);
+  trace_.add(static_cast<std::uint64_t>(to));
+  trace_.add(op.after.run_at);
+  trace_.say(now_, "change {} {} to {} run_at {}", format_job_id(id), to_string(from), to_string(to),
+             format_instant(op.after.run_at));
+  if (from == JobState::dlq && to == JobState::queued) {
+    findings_.expect(asks_ == Asks::retry, 14, "job {} left the DLQ, and nobody asked", format_job_id(id));
+    findings_.expect(op.after.attempts == 0, 16, "job {} came out of the DLQ without fresh attempts",
+                     format_job_id(id));
+    job.losses = job.releases = job.rate_limits = 0;
+  } else {
+    findings_.expect(op.after.attempts == job.row.attempts && op.after.token == job.row.token, 10,
+                     "attempts or token of {} changed without an attempt", format_job_id(id));
+  }
+  if (from == JobState::waiting && to == JobState::queued) {
+    findings_.expect(job.waits_for.empty(), 31, "job {} was released while it waits", format_job_id(id));
+  }
+  if (job.lease && !job.cancel_requested) {
+    job.cancel_requested = op.after.detail.find("\"cancel_requested\":true") != std::string::npos;
+  }
+  plain_changed(job, false);
+  job.row = op.after;
+  plain_changed(job, true);
+}
+
+void Judge::see(const JobArchived& op) {
+  const JobId id = op.row.job.id;
+  const auto found = model_.live.find(id);
+  if (!findings_.expect(found != model_.live.end(), 3, "job {} ended twice", format_job_id(id))) return;
+  if (const auto ending = endings_.find(id); ending != endings_.end()) {
+    if (!ending->second.back) {
+      ending->second.archived = op.row;
+      flush(id);
+      return;
+    }
+    flush(id);
+  }
+  LiveJob& job = found->second;
+  const JobState state = op.row.job.state;
+  moves(job, state);
+  trace_.add(static_cast<std::uint64_t>(state));
+  trace_.say(now_, "end {} {}", format_job_id(id), to_string(state));
+  if (state == JobState::cutoff_reached) {
+    findings_.expect(job.row.deadline && *job.row.deadline <= now_, 22, "job {} reached a cutoff before its deadline",
+                     format_job_id(id));
+  } else if (job.row.state == JobState::dlq) {
+    // An operator discarded or cancelled it.
+    findings_.expect(state == JobState::cancelled, 14, "job {} left the DLQ as {}", format_job_id(id),
+                     to_string(state));
+  }
+  if (job.row.schedule && job.row.slot) final_slots_.emplace(job.row.schedule, *job.row.slot);
+  plain_changed(job, false);
+  model_.archive.emplace(id, ArchivedJob{.state = state, .lane = job.row.lane});
+  model_.live.erase(found);
+}
+
+void Judge::see(const ArchivedErased& op) {
+  for (const auto& [id, job] : model_.live) {
+    findings_.expect(!job.waits_for.contains(op.job), 31, "job {} was pruned, and {} waits for it",
+                     format_job_id(op.job), format_job_id(id));
+  }
+  findings_.expect(model_.archive.erase(op.job) == 1, 14, "job {} was pruned, and was not finished",
+                   format_job_id(op.job));
+}
+
+void Judge::see(const DependencyInserted& op) {
+  if (const auto found = model_.live.find(op.child); found != model_.live.end()) {
+    found->second.waits_for.insert(op.parent);
+  }
+}
+
+void Judge::see(const DependencyErased& op) {
+  const auto found = model_.live.find(op.child);
+  if (found != model_.live.end()) found->second.waits_for.erase(op.parent);
+}
+
+// ---- Leases -------------------------------------------------------------------------------------------------------
+
+void Judge::see(const LeaseInserted& op) {
+  const JobId id = op.row.job;
+  trace_.add(static_cast<std::uint64_t>(id.value));
+  trace_.add(static_cast<std::uint64_t>(op.row.token));
+  trace_.say(now_, "claim {} token {} attempt {}", format_job_id(id), op.row.token, op.row.attempt);
+  flush(id);
+  const auto found = model_.live.find(id);
+  if (!findings_.expect(found != model_.live.end(), 9, "job {} was claimed, and is not live", format_job_id(id)))
+    return;
+  LiveJob& job = found->second;
+  const std::string name = format_job_id(id);
+  findings_.expect(!job.lease, 9, "job {} is under two leases", name);
+  findings_.expect(job.row.state == JobState::queued, 14, "job {} was claimed as {}", name, to_string(job.row.state));
+  findings_.expect(op.row.token > job.row.token, 9, "token {} of job {} is not above {}", op.row.token, name,
+                   job.row.token);
+  findings_.expect(op.row.attempt == job.row.attempts + 1, 16, "attempt {} of job {} follows {}", op.row.attempt, name,
+                   job.row.attempts);
+  findings_.expect(!job.spec->max_attempts || op.row.attempt <= *job.spec->max_attempts, 16,
+                   "job {} is in attempt {}, and may have {}", name, op.row.attempt,
+                   job.spec->max_attempts.value_or(0));
+  findings_.expect(job.row.run_at <= now_, 8, "job {} was claimed before its time, {}", name,
+                   format_instant(job.row.run_at));
+  findings_.expect(!job.row.deadline || *job.row.deadline > now_, 22, "job {} was claimed after its deadline", name);
+  findings_.expect(!job.row.schedule || slots_.is_running(job.row.schedule, now_), 32,
+                   "job {} was claimed while its schedule is paused", name);
+  findings_.expect(!rules_.is_paused(job.tenant, job.queue), 32,
+                   "job {} was claimed while {} or its queue {} is paused", name, job.tenant, job.queue);
+  plain_changed(job, false);
+  job.lease = LeaseModel{.token = op.row.token,
+                         .attempt = op.row.attempt,
+                         .claimed = boot_,
+                         .until = boot_ + std::min(job.spec->lease, job.spec->timeout),
+                         .length = job.spec->lease};
+  findings_.expect(op.row.length == job.spec->lease, 12, "the lease of job {} has another length than it asked for",
+                   name);
+}
+
+void Judge::see(const LeaseUpdated& op) {
+  const auto found = model_.live.find(op.row.job);
+  const bool current = found != model_.live.end() && found->second.lease && found->second.lease->token == op.row.token;
+  if (!findings_.expect(current, 10, "a lease of job {} was renewed with token {}", format_job_id(op.row.job),
+                        op.row.token)) {
+    return;
+  }
+  const LiveJob& job = found->second;
+  LeaseModel& lease = *found->second.lease;
+  BootTime timeout_at = boot_ + job.spec->timeout;
+  // The first renewal after the start says when that was; none after it may move the end.
+  if (lease.timeout_at != BootTime::zero()) timeout_at = lease.timeout_at;
+  if (lease.started != BootTime::zero()) lease.timeout_at = op.row.timeout_at;
+  findings_.expect(op.row.timeout_at <= timeout_at && op.row.until <= op.row.timeout_at, 13,
+                   "the lease of job {} reaches past its timeout", format_job_id(op.row.job));
+  lease.until = std::min(boot_ + lease.length, op.row.timeout_at);
+}
+
+void Judge::see(const LeaseErased& op) {
+  const auto found = model_.live.find(op.job);
+  if (found == model_.live.end() || !found->second.lease) return;
+  flush(op.job);
+  endings_.emplace(op.job, Ending{.job = found->second});
+  found->second.lease.reset();
+}
+
+void Judge::see(const AttemptInserted& op) {
+  const auto ending = endings_.find(op.row.job);
+  const bool known = ending != endings_.end() && ending->second.job.lease->token == op.row.token;
+  if (!findings_.expect(known, 14, "an attempt of job {} was written, and none has ended", format_job_id(op.row.job))) {
+    return;
+  }
+  ending->second.attempt = op.row;
+}
+
+// ---- Outcomes -----------------------------------------------------------------------------------------------------
+
+void Judge::see(const OutcomePut& op) {
+  OutcomeRow& known = model_.outcomes[{op.row.schedule, op.row.subject, op.row.slot}];
+  if (known.outcome) {
+    findings_.expect(known.outcome == op.row.outcome && known.count == op.row.count, 3,
+                     "slot {} of schedule {} has its outcome, and got another", format_instant(op.row.slot),
+                     op.row.schedule.value);
+  }
+  if (op.row.outcome && !known.outcome) {
+    final_outcomes_.emplace(op.row.schedule, op.row.slot);
+    counted_.finalized += static_cast<std::uint64_t>(op.row.count);
+    if (*op.row.outcome == JobState::missed) counted_.missed += static_cast<std::uint64_t>(op.row.count);
+    trace_.add(static_cast<std::uint64_t>(*op.row.outcome));
+    trace_.add(op.row.slot);
+  }
+  if (!op.row.job) slots_.close(op.row);
+  known = op.row;
+}
+
+void Judge::see(const OutcomeErased& op) {
+  const auto found = model_.outcomes.find(op.key);
+  if (found == model_.outcomes.end()) return;
+  findings_.expect(found->second.outcome.has_value(), 1, "the row of an occurrence without an outcome was erased");
+  model_.outcomes.erase(found);
+}
+
+// ---- Clients ------------------------------------------------------------------------------------------------------
+
+const KeyHolder* Judge::holder(const JobSpec& spec) const {
+  if (spec.key.empty()) return nullptr;
+  const auto found = model_.keys.find({spec.tenant, spec.type, spec.key});
+  if (found == model_.keys.end()) return nullptr;
+  const KeyHolder& holder = found->second;
+  const bool live = model_.live.contains(holder.job);
+  if (!live && !model_.archive.contains(holder.job)) return nullptr;
+  if (holder.until) return *holder.until > clock_.wall() ? &holder : nullptr;
+  if (holder.spec->hold.until == KeyHold::Until::done && !live) return nullptr;
+  return &holder;
+}
+
+void Judge::answered(const JobSpec& spec, const std::optional<KeyHolder>& holder, const Result<EnqueuedJob>& answer) {
+  trace_.add(answer ? static_cast<std::uint64_t>(answer->id.value) : static_cast<std::uint64_t>(answer.error().code));
+  if (!answer) {
+    if (answer.error().code == ErrorCode::idempotency_conflict) {
+      findings_.expect(holder && holder->spec->payload != spec.payload, 17, "key {} gave a conflict, and is free",
+                       spec.key);
+    }
+    return;
+  }
+  const bool is_stored = model_.live.contains(answer->id) || model_.archive.contains(answer->id);
+  findings_.expect(is_stored, 4, "job {} was acknowledged, and is not stored", format_job_id(answer->id));
+  if (holder) {
+    findings_.expect(answer->deduplicated && answer->id == holder->job, 17,
+                     "key {} is held by job {}, and the answer was {}", spec.key, format_job_id(holder->job),
+                     format_job_id(answer->id));
+  } else {
+    findings_.expect(!answer->deduplicated, 17, "job {} was given for key \"{}\", which is free",
+                     format_job_id(answer->id), spec.key);
+  }
+}
+
+}  // namespace carillon::sim

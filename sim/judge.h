@@ -1,0 +1,160 @@
+// The judge: sees what clients asked and were answered, what runners began and said, and what was stored, and holds
+// all of it against the invariants of semantics.md. It shares no code with the engine but the shapes of rows.
+#pragma once
+
+#include <carillon/client.h>
+#include <carillon/events.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/finished.h"
+#include "sim/model.h"
+#include "sim/rules.h"
+#include "sim/slots.h"
+#include "sim/trace.h"
+#include "sim/verdict.h"
+#include "sim/witness.h"
+#include "store/store.h"
+
+namespace carillon::sim {
+
+class Judge {
+ public:
+  Judge(const Specs& specs, const StoreClock& clock, Trace& trace)
+      : specs_(specs), clock_(clock), trace_(trace), slots_(specs, findings_), rules_(findings_) {}
+  Judge(const Judge&) = delete;
+  Judge& operator=(const Judge&) = delete;
+  ~Judge() = default;
+
+  const Findings& findings() const { return findings_; }
+  Findings& findings() { return findings_; }
+  Rules& rules() { return rules_; }
+  const Slots& slots() const { return slots_; }
+  const Model& model() const { return model_; }
+
+  // ---- What was stored ----
+  void committed(const std::vector<Op>& ops, bool answered);
+  void undone(const std::vector<Op>& ops);
+
+  // ---- What runners saw ----
+  void given(const Run& run);
+  void started(const Run& run);
+  void said(const Finished& finished);
+
+  // ---- What clients ask; `asks` names what an operator may do until the next call of it ----
+  enum class Asks : std::uint8_t { nothing, retry };
+  void operator_asks(Asks asks) { asks_ = asks; }
+  // What a key must answer: the holder, if the key is held.
+  const KeyHolder* holder(const JobSpec& spec) const;
+  void answered(const JobSpec& spec, const std::optional<KeyHolder>& holder, const Result<EnqueuedJob>& answer);
+
+  // ---- The life of nodes ----
+  void node_begins(std::size_t slots);
+  void node_ends() { node_is_up_ = false; }
+  // What a node counted must be what was seen. (invariant 34)
+  void compare(const Counters& counters);
+  // After a round that left nothing to do at once.
+  struct RoundState {
+    bool is_loaded = false;
+    bool may_start = false;
+    bool failed = false;
+    std::size_t runs = 0;
+    std::size_t slots = 0;
+  };
+  void round_over(const RoundState& state);
+  // Whatever may start must have started; leases that ran out must have been found. (invariants 5, 6, 8, 12)
+  void audit(const RoundState& state, Duration tick);
+  void clock_was_set();
+  // The stored rows against those witnessed. (invariants 4, 14, 34)
+  void compare_rows(Backend& backend, StoreReader& reader);
+  // Everything has ended or is parked. (invariants 3, 5)
+  bool is_settled() const;
+  std::string what_is_left() const;
+
+ private:
+  struct Ending {
+    LiveJob job;  // as it was, with its lease
+    std::optional<JobRow> back;
+    std::optional<ArchiveRow> archived;
+    std::optional<AttemptRow> attempt;
+  };
+  struct Expected {
+    JobState state = JobState::queued;
+    Instant earliest;
+    Instant latest;
+    std::uint32_t attempts = 0;
+    std::uint32_t losses = 0;
+    std::uint32_t releases = 0;
+    std::uint32_t rate_limits = 0;
+  };
+
+  void see(const JobInserted& op);
+  void see(const JobUpdated& op);
+  void see(const JobArchived& op);
+  void see(const ArchivedErased& op);
+  void see(const AttemptInserted& op);
+  void see(const LeaseInserted& op);
+  void see(const LeaseUpdated& op);
+  void see(const LeaseErased& op);
+  void see(const OutcomePut& op);
+  void see(const OutcomeErased& op);
+  void see(const SubjectPut& op) { slots_.put_subject(op.row); }
+  void see(const SubjectErased&) {}
+  void see(const SchedulePut& op) { slots_.put_schedule(op.row); }
+  void see(const ScheduleErased& op) { slots_.erase_schedule(op.id); }
+  void see(const KeyPut&) {}
+  void see(const KeyErased&) {}
+  void see(const DependencyInserted& op);
+  void see(const DependencyErased& op);
+  void see(const DocumentPut& op) { rules_.stored(op.key, now_, boot_); }
+  void see(const DocumentErased& op) { rules_.stored(op.key, now_, boot_); }
+
+  void judge_end(Ending& ending);
+  void judge_result(const Ending& ending, std::optional<AttemptResult> result, const Word* word);
+  Expected expect(const Ending& ending, std::optional<AttemptResult> result, const Word* word) const;
+  void expect_retry(const Ending& ending, const Word* word, Expected& expected) const;
+  void judge_follow_ups(const Ending& ending, const Word* word, JobState state);
+  void flush(JobId job);
+  void moves(const LiveJob& job, JobState to);
+  void forget_startable();
+  bool is_startable(const LiveJob& job, const RoundState& state);
+  void judge_turns(const Run& run);
+  void plain_changed(const LiveJob& job, bool is_there);
+
+  const Specs& specs_;
+  const StoreClock& clock_;
+  Trace& trace_;
+  Findings findings_;
+  Slots slots_;
+  Rules rules_;
+  Model model_;
+  Asks asks_ = Asks::nothing;
+
+  // Of the transaction under way.
+  Instant now_;
+  BootTime boot_{};
+  std::map<JobId, Ending> endings_;
+  std::set<std::string> follow_ups_due_;
+  std::set<std::string> follow_ups_made_;
+  std::set<std::pair<ScheduleId, Instant>> final_slots_;
+  std::set<std::pair<ScheduleId, Instant>> final_outcomes_;
+
+  // Of the node that runs.
+  bool node_is_up_ = false;
+  bool an_answer_was_lost_ = false;
+  Counters counted_;
+  std::uint64_t audited_moves_ = 0;
+  std::set<std::string> follow_ups_seen_;
+  std::map<std::string, std::set<std::pair<Instant, JobId>>> plain_;  // by tenant: queued, and nothing holds them
+  std::map<std::string, std::uint32_t> passed_over_;                  // by tenant: starts of others while it could
+  BootTime node_since_{};
+  BootTime clock_set_at_{};
+  std::size_t slots_of_node_ = 0;
+};
+
+}  // namespace carillon::sim

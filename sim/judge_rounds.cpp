@@ -1,0 +1,216 @@
+// The judge's half about time: what a node must have done by now, and what its store must hold.
+#include <algorithm>
+
+#include "sim/judge.h"
+
+namespace carillon::sim {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// Two looks so far apart that nothing but a mistake explains that a job did not start between them.
+constexpr Duration kStartsWithin = 30s;
+constexpr Duration kFoundWithin = 2s;
+constexpr std::size_t kPage = 10'000;
+
+}  // namespace
+
+// ---- The life of nodes --------------------------------------------------------------------------------------------
+
+void Judge::node_begins(std::size_t slots) {
+  slots_of_node_ = slots;
+  node_is_up_ = true;
+  an_answer_was_lost_ = false;
+  counted_ = {};
+  node_since_ = clock_.boot();
+  model_.words.clear();
+  passed_over_.clear();
+  rules_.node_begins();
+  // The handlers of the one before died with it. (invariant 11)
+  for (auto& [id, job] : model_.live) {
+    if (job.lease) job.lease->until = clock_.boot();
+  }
+  forget_startable();
+}
+
+void Judge::compare(const Counters& counters) {
+  // An answer that was lost is told when it is asked for again, or never.
+  if (an_answer_was_lost_ || findings_.any()) return;
+  const auto same = [&](const char* name, std::uint64_t told, std::uint64_t seen) {
+    findings_.expect(told == seen, 34, "the node counted {} {}; there were {}", told, name, seen);
+  };
+  same("picked", counters.picked, counted_.picked);
+  same("succeeded", counters.succeeded, counted_.succeeded);
+  same("failed", counters.failed, counted_.failed);
+  same("deferred", counters.deferred, counted_.deferred);
+  same("stalled", counters.stalled, counted_.stalled);
+  same("rate limited", counters.rate_limited, counted_.rate_limited);
+  same("parked", counters.dlq, counted_.dlq);
+  same("missed", counters.missed, counted_.missed);
+  same("finalized", counters.finalized, counted_.finalized);
+}
+
+void Judge::forget_startable() {
+  for (auto& [id, job] : model_.live) job.startable_since = {};
+}
+
+void Judge::clock_was_set() {
+  clock_set_at_ = clock_.boot();
+  forget_startable();
+}
+
+void Judge::round_over(const RoundState& state) {
+  rules_.round_over();
+  if (!state.is_loaded || state.failed) return;
+  if (const auto late = slots_.overdue(clock_.wall())) {
+    findings_.add(19, "slot {} of {} is due, and a round did not plan it", format_instant(late->first), late->second);
+  }
+}
+
+// ---- Audits -------------------------------------------------------------------------------------------------------
+
+bool Judge::is_startable(const LiveJob& job, const RoundState& state) {
+  const Instant now = clock_.wall();
+  if (job.lease || job.row.state != JobState::queued || job.row.run_at > now) return false;
+  if (job.row.deadline && *job.row.deadline <= now) return false;
+  if (job.row.schedule && !slots_.is_running(job.row.schedule, now)) {
+    // One whose schedule is deleted ends when its turn comes.
+    const ScheduleRow* const row = slots_.row(job.row.schedule);
+    if (!row || !row->deleted_at) return false;
+  }
+  if (rules_.is_paused(job.tenant, job.queue) || rules_.is_gated(job.tenant, job.spec->notifies, now)) return false;
+  if (!rules_.is_settled(job.tenant, now, clock_.boot()) && (job.spec->notifies)) return false;
+  const auto all = rules_.cap_of_all();
+  if (state.runs >= std::min<std::size_t>(state.slots, all.value_or(UINT32_MAX))) return false;
+  const auto tenant = rules_.cap(job.tenant);
+  if (tenant && rules_.running(job.tenant) >= *tenant) return false;
+  const auto queue = rules_.cap(job.tenant, job.queue);
+  if (queue && rules_.running(job.tenant, job.queue) >= *queue) return false;
+  return rules_.limits_allow(job.tenant, *job.spec, now);
+}
+
+void Judge::audit(const RoundState& state, Duration tick) {
+  const BootTime boot = clock_.boot();
+  if (!state.is_loaded || state.failed || !state.may_start || findings_.any()) {
+    forget_startable();
+    return;
+  }
+  const bool moved = std::exchange(audited_moves_, rules_.moves()) != rules_.moves();
+  for (auto& [id, job] : model_.live) {
+    if (job.lease) {
+      const Duration allowed = tick + kFoundWithin;
+      findings_.expect(boot <= job.lease->until + allowed || boot <= node_since_ + allowed, 12,
+                       "the lease of job {} ran out {} ago, and nobody noticed", format_job_id(id),
+                       format_duration(boot - job.lease->until));
+      const Duration recovered = kStartsWithin + allowed;
+      findings_.expect(rules_.is_running({id, job.lease->token}) || boot <= job.lease->claimed + recovered ||
+                           boot <= node_since_ + recovered,
+                       8, "job {} is leased, and nobody runs it", format_job_id(id));
+      continue;
+    }
+    if (job.row.deadline && *job.row.deadline + tick + kFoundWithin < clock_.wall() &&
+        std::max({job.known_since, node_since_, clock_set_at_}) + tick + kFoundWithin < boot) {
+      findings_.add(3, "the deadline of job {} has passed, {}, and it has not ended", format_job_id(id),
+                    format_instant(*job.row.deadline));
+    }
+    // What waits for a limit may have lost its turn to another.
+    const bool contended = moved && !job.spec->limits.empty();
+    if (contended || !is_startable(job, state)) {
+      job.startable_since = {};
+    } else if (job.startable_since == BootTime::zero()) {
+      job.startable_since = boot;
+    } else {
+      findings_.expect(boot - job.startable_since < kStartsWithin, 5,
+                       "job {} of {} has been due since {}, nothing holds it, and it has not started for {}",
+                       format_job_id(id), job.tenant, format_instant(job.row.run_at),
+                       format_duration(boot - job.startable_since));
+    }
+  }
+}
+
+// ---- Stored rows --------------------------------------------------------------------------------------------------
+
+void Judge::compare_rows(Backend& backend, StoreReader& reader) {
+  if (findings_.any()) return;
+  Transaction& tx = backend.begin();
+  const std::vector<JobRow> jobs = tx.jobs_above({}, kPage);
+  const std::vector<LeaseRow> leases = tx.leases();
+  std::size_t archived = 0;
+  JobId after;
+  for (;;) {
+    const std::vector<ArchiveRow> page = tx.archived_above(after, kPage);
+    for (const ArchiveRow& row : page) {
+      const auto found = model_.archive.find(row.job.id);
+      findings_.expect(found != model_.archive.end() && found->second.state == row.job.state, 4,
+                       "finished job {} is stored otherwise than it was written", format_job_id(row.job.id));
+    }
+    archived += page.size();
+    if (page.size() < kPage) break;
+    after = page.back().job.id;
+  }
+  backend.roll_back();
+
+  findings_.expect(jobs.size() == model_.live.size(), 4, "{} live jobs are stored; {} were written", jobs.size(),
+                   model_.live.size());
+  findings_.expect(archived == model_.archive.size(), 4, "{} finished jobs are stored; {} were written", archived,
+                   model_.archive.size());
+  for (const JobRow& row : jobs) {
+    const auto found = model_.live.find(row.id);
+    findings_.expect(found != model_.live.end() && found->second.row == row, 4,
+                     "job {} is stored otherwise than it was written", format_job_id(row.id));
+  }
+  std::size_t leased = 0;
+  for (const auto& [id, job] : model_.live) leased += job.lease ? 1U : 0U;
+  findings_.expect(leased == leases.size(), 4, "{} leases are stored; {} were written", leases.size(), leased);
+  for (const LeaseRow& row : leases) {
+    const auto found = model_.live.find(row.job);
+    findings_.expect(found != model_.live.end() && found->second.lease && found->second.lease->token == row.token, 9,
+                     "the lease of job {} is not the one that was written", format_job_id(row.job));
+  }
+
+  // Kept counts against counted ones. (invariant 34)
+  std::map<std::pair<Lane, JobState>, std::int64_t> counts;
+  for (const auto& [id, job] : model_.live) {
+    ++counts[{model_.lanes.at(job.row.lane), job.lease ? JobState::processing : job.row.state}];
+  }
+  for (const auto& [id, job] : model_.archive) ++counts[{model_.lanes.at(job.lane), job.state}];
+  std::set<std::string> tenants;
+  for (const auto& [id, lane] : model_.lanes) tenants.insert(lane.tenant);
+  for (const std::string& tenant : tenants) {
+    const auto kept = reader.counts(tenant);
+    if (!kept) continue;
+    for (const StateCount& count : *kept) {
+      findings_.expect(count.count == counts[{count.lane, count.state}], 34, "{}/{} has {} jobs that are {}, not {}",
+                       count.lane.tenant, count.lane.queue, counts[{count.lane, count.state}], to_string(count.state),
+                       count.count);
+    }
+  }
+}
+
+// ---- The end ------------------------------------------------------------------------------------------------------
+
+bool Judge::is_settled() const {
+  return std::ranges::all_of(model_.live, [this](const auto& entry) {
+    const LiveJob& job = entry.second;
+    if (job.lease) return false;
+    if (job.row.state == JobState::dlq) return true;
+    // Those that wait for a parked one wait with it.
+    return job.row.state == JobState::waiting && std::ranges::any_of(job.waits_for, [this](JobId parent) {
+             const auto found = model_.live.find(parent);
+             return found != model_.live.end();
+           });
+  });
+}
+
+std::string Judge::what_is_left() const {
+  for (const auto& [id, job] : model_.live) {
+    if (!job.lease && job.row.state == JobState::dlq) continue;
+    return fmt::format("job {} of {}/{} is {}, due {}{}", format_job_id(id), job.tenant, job.queue,
+                       job.lease ? "processing" : to_string(job.row.state), format_instant(job.row.run_at),
+                       job.waits_for.empty() ? "" : ", and waits for others");
+  }
+  return "nothing";
+}
+
+}  // namespace carillon::sim

@@ -1,0 +1,81 @@
+// The judge's own copy of what is stored, kept from the writes that it witnessed, and what the handlers said.
+#pragma once
+
+#include <carillon/outcome.h>
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/spec.h"
+#include "store/rows.h"
+
+namespace carillon::sim {
+
+struct LeaseModel {
+  std::int64_t token = 0;
+  std::uint32_t attempt = 1;
+  BootTime claimed{};
+  BootTime until{};    // by the judge's own reckoning
+  BootTime started{};  // zero: the handler was not entered
+  Duration length{};
+  BootTime timeout_at{};  // once a renewal after the start has set it
+};
+
+struct LiveJob {
+  JobRow row;
+  const JobSpec* spec = nullptr;
+  std::string tenant;
+  std::string queue;
+  std::string type;
+  std::optional<LeaseModel> lease;
+  bool cancel_requested = false;
+  std::uint32_t losses = 0;
+  std::uint32_t releases = 0;
+  std::uint32_t rate_limits = 0;
+  std::set<JobId> waits_for;
+  BootTime startable_since{};  // zero: it was not, when last looked at
+  BootTime known_since{};
+};
+
+// What a runner handed back at the end of an attempt.
+struct Word {
+  enum class How : std::uint8_t { returned, not_started, gated, held };
+  How how = How::returned;
+  Outcome::Kind kind = Outcome::Kind::done;
+  std::optional<RunAt> again;
+  std::string limit;
+  std::vector<std::string> follow_ups;  // their payloads
+  Instant said_at;
+  BootTime said_boot{};
+};
+
+struct KeyHolder {
+  JobId job;
+  const JobSpec* spec = nullptr;
+  std::optional<Instant> until;
+};
+
+using AttemptKey = std::pair<JobId, std::int64_t>;
+using OccurrenceName = std::tuple<std::int64_t, Instant>;  // by schedule
+
+struct ArchivedJob {
+  JobState state = JobState::done;
+  LaneId lane;
+};
+
+struct Model {
+  std::map<JobId, LiveJob> live;
+  std::unordered_map<JobId, ArchivedJob> archive;
+  std::map<LaneId, Lane> lanes;
+  std::map<OutcomeKey, OutcomeRow> outcomes;
+  std::map<AttemptKey, Word> words;
+  std::map<std::tuple<std::string, std::string, std::string>, KeyHolder> keys;  // by tenant, type and key
+  JobId highest;
+};
+
+}  // namespace carillon::sim

@@ -1,0 +1,245 @@
+#include "sim/rules.h"
+
+#include <algorithm>
+
+#include "sim/calendar.h"
+
+namespace carillon::sim {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr double kRounding = 1e-6;
+// A gate that opens lets its jobs go over a few seconds.
+constexpr Duration kOpeningSpread = 5s;
+
+DocumentKey settings_of(const std::string& tenant) { return {.tenant = tenant, .kind = "settings", .name = {}}; }
+DocumentKey queue_of(const std::string& tenant, const std::string& queue) {
+  return {.tenant = tenant, .kind = "queue", .name = queue};
+}
+const DocumentKey kConfig{.tenant = {}, .kind = "config", .name = {}};
+DocumentKey maintenance_of(const std::string& tenant) { return {.tenant = tenant, .kind = "maintenance", .name = {}}; }
+
+bool maintained(const RuleText* rule, Instant now) { return rule && (!rule->until || *rule->until > now); }
+
+bool is_quiet(const QuietTime& quiet, Instant now) {
+  const Instant local = now + offset_at(quiet.zone, now);
+  const Duration time = local - Instant(std::chrono::floor<std::chrono::days>(local));
+  if (quiet.start < quiet.end) return time >= quiet.start && time < quiet.end;
+  return time >= quiet.start || time < quiet.end;
+}
+
+}  // namespace
+
+const RuleText* Rules::find(const DocumentKey& key) const {
+  const auto found = rules_.find(key);
+  return found == rules_.end() || !found->second.exists ? nullptr : &found->second;
+}
+
+void Rules::stored(const DocumentKey& key, Instant now, BootTime boot) {
+  const auto intended = intended_.find(key);
+  if (intended == intended_.end()) return;  // bulk work
+  ++moves_;
+  if (key.kind == "limit") {
+    const LimitKey limit(key.tenant, key.name);
+    const RuleText* const before = find(key);
+    const RuleText& after = intended->second;
+    if (after.exists && before && before->rate && after.rate) {
+      Bucket& bucket = refilled(limit, now);
+      bucket.tokens = std::min(bucket.tokens, after.burst);
+    } else {
+      // A new bucket is full, and forgets what the old one had learned.
+      const bool keeps = before && after.exists;
+      const Bucket old = buckets_[limit];
+      buckets_[limit] = {.tokens = after.burst, .seen = now};
+      if (keeps) {
+        buckets_[limit].held_until = old.held_until;
+        buckets_[limit].learned = old.learned;
+      }
+    }
+  }
+  rules_[key] = intended->second;
+  if (key.tenant.empty()) {
+    for (auto& [tenant, at] : opened_) at = boot;
+  } else {
+    opened_[key.tenant] = boot;
+  }
+}
+
+bool Rules::is_paused(const std::string& tenant, const std::string& queue) const {
+  const RuleText* const config = find(kConfig);
+  const RuleText* const settings = find(settings_of(tenant));
+  const RuleText* const lane = find(queue_of(tenant, queue));
+  return (config && config->paused) || (settings && settings->paused) || (lane && lane->paused);
+}
+
+bool Rules::is_gated(const std::string& tenant, bool notifies, Instant now) const {
+  if (maintained(find(maintenance_of({})), now) || maintained(find(maintenance_of(tenant)), now)) return true;
+  const RuleText* const settings = find(settings_of(tenant));
+  if (!notifies || !settings || !settings->quiet) return false;
+  return !is_near_change(settings->quiet->zone, now) && is_quiet(*settings->quiet, now);
+}
+
+bool Rules::is_settled(const std::string& tenant, Instant now, BootTime boot) {
+  BootTime& closed_at = opened_[tenant];
+  const RuleText* const settings = find(settings_of(tenant));
+  const bool near_change = settings && settings->quiet && is_near_change(settings->quiet->zone, now);
+  if (near_change || is_gated(tenant, true, now) || is_paused(tenant, "default")) closed_at = boot;
+  return closed_at + kOpeningSpread < boot;
+}
+
+std::uint32_t Rules::weight(const std::string& tenant) const {
+  const RuleText* const settings = find(settings_of(tenant));
+  return settings ? settings->weight : 1;
+}
+
+std::optional<std::uint32_t> Rules::cap(const std::string& tenant) const {
+  const RuleText* const settings = find(settings_of(tenant));
+  return settings ? settings->cap : std::nullopt;
+}
+std::optional<std::uint32_t> Rules::cap(const std::string& tenant, const std::string& queue) const {
+  const RuleText* const lane = find(queue_of(tenant, queue));
+  return lane ? lane->cap : std::nullopt;
+}
+std::optional<std::uint32_t> Rules::cap_of_all() const {
+  const RuleText* const config = find(kConfig);
+  return config ? config->cap : std::nullopt;
+}
+
+// ---- What runs ----------------------------------------------------------------------------------------------------
+
+std::size_t Rules::running(const std::string& tenant) const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(running_, [&](const auto& entry) { return entry.second.tenant == tenant; }));
+}
+std::size_t Rules::running(const std::string& tenant, const std::string& queue) const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      running_, [&](const auto& entry) { return entry.second.tenant == tenant && entry.second.queue == queue; }));
+}
+
+std::optional<Rules::LimitKey> Rules::effective(const std::string& tenant, const std::string& name) const {
+  if (find({.tenant = tenant, .kind = "limit", .name = name})) return LimitKey(tenant, name);
+  if (find({.tenant = {}, .kind = "limit", .name = name})) return LimitKey(std::string(), name);
+  return std::nullopt;
+}
+
+std::size_t Rules::running_under(const LimitKey& key) const {
+  std::size_t count = 0;
+  for (const auto& [attempt, one] : running_) {
+    for (const std::string& name : one.spec->limits) {
+      if (name == key.second && effective(one.tenant, name) == key) ++count;
+    }
+  }
+  return count;
+}
+
+Rules::Bucket& Rules::refilled(const LimitKey& key, Instant now) {
+  Bucket& bucket = buckets_[key];
+  const RuleText* const rule = find({.tenant = key.first, .kind = "limit", .name = key.second});
+  if (now < bucket.seen) {
+    if (bucket.seen - now <= 1min) return bucket;
+    bucket.held_until -= bucket.seen - now;
+    bucket.seen = now;
+    return bucket;
+  }
+  if (rule && rule->rate) {
+    const double filled =
+        *rule->rate * static_cast<double>((now - bucket.seen).count()) / static_cast<double>(rule->per.count());
+    bucket.tokens = std::min(rule->burst, bucket.tokens + filled);
+  }
+  bucket.seen = now;
+  return bucket;
+}
+
+void Rules::begins(AttemptKey key, Running running, Instant now) {
+  ++moves_;
+  for (const std::string& name : running.spec->limits) {
+    const auto limit = effective(running.tenant, name);
+    if (!limit) continue;
+    const RuleText* const rule = find({.tenant = limit->first, .kind = "limit", .name = limit->second});
+    Bucket& bucket = refilled(*limit, now);
+    findings_.expect(now >= bucket.held_until, 6, "limit {} was asked to rest until {}, and one started", name,
+                     format_instant(bucket.held_until));
+    if (rule->rate) {
+      findings_.expect(bucket.tokens >= 1 - kRounding, 6, "limit {} had {} tokens, and one started", name,
+                       bucket.tokens);
+      bucket.tokens -= 1;
+    }
+    if (rule->cap) {
+      findings_.expect(running_under(*limit) < *rule->cap, 6, "limit {} allows {} at once, and one more started", name,
+                       *rule->cap);
+    }
+  }
+  if (const auto most = cap(running.tenant)) {
+    findings_.expect(this->running(running.tenant) < *most, 6, "tenant {} may run {}, and one more started",
+                     running.tenant, *most);
+  }
+  if (const auto most = cap(running.tenant, running.queue)) {
+    findings_.expect(this->running(running.tenant, running.queue) < *most, 6,
+                     "queue {} of {} may run {}, and one more started", running.queue, running.tenant, *most);
+  }
+  running_.emplace(key, std::move(running));
+}
+
+void Rules::ends(AttemptKey key, bool gave_back, Instant now) {
+  const auto found = running_.find(key);
+  if (found == running_.end()) return;
+  if (gave_back) {
+    for (const std::string& name : found->second.spec->limits) {
+      const auto limit = effective(found->second.tenant, name);
+      if (!limit) continue;
+      const RuleText* const rule = find({.tenant = limit->first, .kind = "limit", .name = limit->second});
+      Bucket& bucket = refilled(*limit, now);
+      bucket.tokens = std::min(rule->burst, bucket.tokens + 1);
+    }
+  }
+  ++moves_;
+  running_.erase(found);
+}
+
+void Rules::rate_limited(const std::string& tenant, const std::string& limit, Instant until) {
+  if (const auto key = effective(tenant, limit)) holds_.emplace_back(*key, until);
+}
+
+void Rules::round_over() {
+  for (const auto& [key, until] : holds_) {
+    Bucket& bucket = buckets_[key];
+    bucket.held_until = std::max(bucket.held_until, until);
+    bucket.learned = true;
+  }
+  holds_.clear();
+}
+
+void Rules::clock_is_set(Instant now) {
+  for (auto& [key, bucket] : buckets_) {
+    refilled(key, now);
+    bucket.learned = true;  // the engine may have counted less
+  }
+}
+
+void Rules::node_begins() {
+  ++moves_;
+  running_.clear();
+  holds_.clear();
+  for (auto& [key, bucket] : buckets_) {
+    const RuleText* const rule = find({.tenant = key.first, .kind = "limit", .name = key.second});
+    bucket.tokens = rule ? rule->burst : 1;
+    bucket.held_until = kInstantMin;
+    bucket.learned = false;
+  }
+}
+
+bool Rules::limits_allow(const std::string& tenant, const JobSpec& spec, Instant now) {
+  return std::ranges::all_of(spec.limits, [&](const std::string& name) {
+    const auto limit = effective(tenant, name);
+    if (!limit) return true;
+    const RuleText* const rule = find({.tenant = limit->first, .kind = "limit", .name = limit->second});
+    const Bucket& bucket = refilled(*limit, now);
+    if (bucket.learned || now < bucket.held_until) return false;
+    if (rule->rate && bucket.tokens < 1 + kRounding && bucket.tokens < rule->burst - kRounding) return false;
+    return !rule->cap || running_under(*limit) < *rule->cap;
+  });
+}
+
+}  // namespace carillon::sim

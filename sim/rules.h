@@ -1,0 +1,106 @@
+// What operators set, as the judge understands it: caps, limits, gates, pauses; and what runs under them.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/instant.h"
+#include "sim/model.h"
+#include "sim/verdict.h"
+#include "store/rows.h"
+
+namespace carillon::sim {
+
+struct QuietTime {
+  Duration start{};
+  Duration end{};
+  std::string zone = "UTC";
+};
+
+// A document in the judge's words; which parts mean something depends on its kind.
+struct RuleText {
+  bool exists = true;
+  std::optional<std::uint32_t> cap;  // of a tenant, a queue, or all; of a limit: its concurrency
+  std::uint32_t weight = 1;
+  bool paused = false;
+  std::optional<QuietTime> quiet;
+  std::optional<Instant> until;  // of maintenance
+  std::optional<double> rate;    // of a limit, as all below
+  Duration per = std::chrono::seconds(1);
+  double burst = 1;
+};
+
+class Rules {
+ public:
+  explicit Rules(Findings& findings) : findings_(findings) {}
+  Rules(const Rules&) = delete;
+  Rules& operator=(const Rules&) = delete;
+  ~Rules() = default;
+
+  // About to be asked for; it holds from when it is stored.
+  void intend(const DocumentKey& key, RuleText text) { intended_[key] = std::move(text); }
+  void stored(const DocumentKey& key, Instant now, BootTime boot);
+
+  // Held by somebody's hand: a pause of tenant, queue or everything. (invariant 32)
+  bool is_paused(const std::string& tenant, const std::string& queue) const;
+  // Before a closed gate. (invariant 27)
+  bool is_gated(const std::string& tenant, bool notifies, Instant now) const;
+  // Near enough to an opening or a change of clocks that the judge does not insist.
+  bool is_settled(const std::string& tenant, Instant now, BootTime boot);
+  const RuleText* find(const DocumentKey& key) const;
+  std::uint32_t weight(const std::string& tenant) const;
+
+  // ---- What runs ----
+  struct Running {
+    std::string tenant;
+    std::string queue;
+    const JobSpec* spec = nullptr;
+  };
+  void begins(AttemptKey key, Running running, Instant now);
+  void ends(AttemptKey key, bool gave_back, Instant now);
+  void rate_limited(const std::string& tenant, const std::string& limit, Instant until);
+  // Holds begin after the round that was told of them.
+  void round_over();
+  // The clock is about to be set: buckets hold what they have by now.
+  void clock_is_set(Instant now);
+  // A node begins: nothing runs, all buckets are full.
+  void node_begins();
+  bool is_running(AttemptKey key) const { return running_.contains(key); }
+  std::size_t running() const { return running_.size(); }
+  std::size_t running(const std::string& tenant) const;
+  std::size_t running(const std::string& tenant, const std::string& queue) const;
+  std::optional<std::uint32_t> cap(const std::string& tenant) const;
+  std::optional<std::uint32_t> cap(const std::string& tenant, const std::string& queue) const;
+  std::optional<std::uint32_t> cap_of_all() const;
+  // Whether all limits of a job let it start now, for certain.
+  bool limits_allow(const std::string& tenant, const JobSpec& spec, Instant now);
+  // Moves with each start and change of rules: what was startable may not be any more.
+  std::uint64_t moves() const { return moves_; }
+
+ private:
+  struct Bucket {
+    double tokens = 1;
+    Instant seen;
+    Instant held_until = kInstantMin;
+    bool learned = false;  // a provider has slowed it down
+  };
+  using LimitKey = std::pair<std::string, std::string>;  // tenant, or "" for all; name
+
+  std::optional<LimitKey> effective(const std::string& tenant, const std::string& name) const;
+  Bucket& refilled(const LimitKey& key, Instant now);
+  std::size_t running_under(const LimitKey& key) const;
+
+  Findings& findings_;
+  std::map<DocumentKey, RuleText> intended_;
+  std::map<DocumentKey, RuleText> rules_;
+  std::map<AttemptKey, Running> running_;
+  std::map<LimitKey, Bucket> buckets_;
+  std::vector<std::pair<LimitKey, Instant>> holds_;
+  std::map<std::string, BootTime> opened_;  // by tenant: when something of it was last seen closed
+  std::uint64_t moves_ = 0;
+};
+
+}  // namespace carillon::sim

@@ -1,0 +1,173 @@
+#include "sim/sim_runner.h"
+
+#include "engine/execution.h"
+
+namespace carillon::sim {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+}  // namespace
+
+void SimRunner::start(RunPtr run) {
+  parts_.judge->given(*run);
+  waiting_.push_back(std::move(run));
+  admit();
+}
+
+void SimRunner::admit() {
+  while (busy_ < parts_.slots && !waiting_.empty()) {
+    ++busy_;
+    const std::size_t number = ++next_going_;
+    Going& going = going_[number];
+    going.run = std::move(waiting_.front());
+    waiting_.pop_front();
+    going.spec = parts_.specs->job(going.run->job.payload);
+    const bool slow = parts_.random->permille(parts_.habits->slow_start);
+    add(Step::begin, number, slow ? parts_.random->between(Duration(1s), Duration(90s)) : Duration(0));
+  }
+}
+
+void SimRunner::add(Step step, std::size_t going, Duration after) {
+  events_.push({.at = parts_.clock->boot() + after, .sequence = ++sequence_, .step = step, .going = going});
+}
+
+std::optional<BootTime> SimRunner::next_at() const {
+  return events_.empty() ? std::nullopt : std::optional(events_.top().at);
+}
+
+bool SimRunner::run_due() {
+  bool any = false;
+  while (!events_.empty() && events_.top().at <= parts_.clock->boot()) {
+    const Event event = events_.top();
+    events_.pop();
+    any = true;
+    switch (event.step) {
+      case Step::begin: begin(event.going); break;
+      case Step::effect: effect(event.going); break;
+      case Step::finish: finish(event.going); break;
+    }
+  }
+  return any;
+}
+
+void SimRunner::wake_all() {
+  for (auto& [number, going] : going_) {
+    if (going.hangs) add(Step::finish, number, 0s);
+    going.hangs = false;
+  }
+}
+
+void SimRunner::begin(std::size_t number) {
+  Going& going = going_.at(number);
+  const bool begins = going.run->begin();
+  auto refused = begins ? refuse_to_start(going.run, *port_) : std::nullopt;
+  if (!begins || refused) {
+    if (refused) {
+      parts_.judge->said(*refused);
+      finished_->put(*std::move(refused));
+    }
+    going_.erase(number);
+    --busy_;
+    admit();
+    return;
+  }
+  parts_.judge->started(*going.run);
+  draw(going, number);
+}
+
+Duration SimRunner::draw_duration(const JobSpec& spec) {
+  Random& random = *parts_.random;
+  Duration takes = random.between(Duration(20ms), Duration(4s));
+  const auto kind = random.below(100);
+  if (kind < 20) takes = random.between(Duration(4s), Duration(40s));
+  if (kind < 4) takes = random.between(Duration(40s), Duration(4min));
+  return std::min(takes, spec.timeout * 9 / 10);
+}
+
+void SimRunner::draw(Going& going, std::size_t number) {
+  Random& random = *parts_.random;
+  const Habits& habits = *parts_.habits;
+  const JobSpec& spec = *going.spec;
+  going.outcome = draw_outcome(going);
+  Duration takes = draw_duration(spec);
+  if (random.permille(habits.effect)) add(Step::effect, number, takes / 2);
+  if (random.permille(habits.late)) takes = random.between(spec.timeout, 3 * spec.timeout);
+  if (random.permille(habits.never)) {
+    going.hangs = true;
+    return;
+  }
+  add(Step::finish, number, takes);
+}
+
+Outcome SimRunner::draw_outcome(const Going& going) {
+  Random& random = *parts_.random;
+  const Habits& habits = *parts_.habits;
+  const JobSpec& spec = *going.spec;
+  if (random.permille(habits.failed)) return fail("it did not work", "req");
+  if (random.permille(habits.permanent)) return permanent("it never will");
+  if (random.permille(habits.retry_after)) return retry_after(random.between(Duration(1s), Duration(20min)));
+  if (random.permille(habits.deferred)) return defer(in(random.between(Duration(1s), Duration(30min))), "not now");
+  if (!spec.limits.empty() && random.permille(habits.rate_limited)) {
+    return rate_limited(random.percent(50) ? spec.limits.back() : "",
+                        in(random.between(Duration(1s), Duration(10min))));
+  }
+  if (random.permille(habits.skipped)) return skipped("nothing to do");
+  Outcome outcome = random.percent(10) ? done("{\"sent\":1}") : done();
+  if (random.permille(habits.follow_up)) {
+    const int count = random.between(1, 2);
+    for (int i = 0; i < count; ++i) {
+      JobSpec& follow_up = parts_.specs->add_job();
+      follow_up.tenant = spec.tenant;
+      follow_up.queue = spec.queue;
+      follow_up.type = "after." + spec.type;
+      follow_up.follows = going.run->job.id;
+      parts_.specs->index(follow_up);
+      JobRequest request{.type = follow_up.type, .queue = follow_up.queue, .payload = follow_up.payload};
+      if (random.percent(50)) request.run_at = in(random.between(Duration(1s), Duration(1h)));
+      outcome.follow_ups.push_back(std::move(request));
+    }
+  }
+  return outcome;
+}
+
+void SimRunner::effect(std::size_t number) {
+  Going& going = going_.at(number);
+  if (going.run->stop_requested || port_->boot() >= going.run->lease_until.load()) return;
+  const std::string key = "effect-" + format_job_id(going.run->job.id);
+  const auto claim = port_->claim_effect(*going.run, key);
+  if (!claim) {
+    parts_.sink->may_be_begun(key);
+    going.outcome = fail(claim.error().message, "exception");
+    return;
+  }
+  parts_.sink->check(key, claim->kind);
+  if (claim->kind == EffectClaim::Kind::done) return;
+  if (claim->kind == EffectClaim::Kind::unknown && going.spec->on_ambiguous == OnAmbiguous::hold) {
+    going.how = Finished::How::held;
+    going.outcome = fail("nobody knows", "ambiguous_effect");
+    return;
+  }
+  if (parts_.random->percent(5)) {
+    // It threw: it did not happen.
+    static_cast<void>(port_->effect_undone(*going.run, key));
+    going.outcome = fail("the effect threw", "exception");
+    return;
+  }
+  parts_.sink->happen(key);
+  if (!port_->effect_done(*going.run, key)) going.outcome = fail("the effect could not be recorded", "exception");
+}
+
+void SimRunner::finish(std::size_t number) {
+  const auto found = going_.find(number);
+  if (found == going_.end()) return;
+  Finished finished{.run = found->second.run, .how = found->second.how, .outcome = std::move(found->second.outcome)};
+  parts_.judge->said(finished);
+  finished_->put(std::move(finished));
+  going_.erase(found);
+  --busy_;
+  admit();
+}
+
+}  // namespace carillon::sim

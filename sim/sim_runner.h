@@ -1,0 +1,103 @@
+// Runs attempts at virtual times: so many at once, in the order in which they come, with outcomes drawn from the seed.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <queue>
+#include <vector>
+
+#include "engine/finished.h"
+#include "engine/port.h"
+#include "engine/runner.h"
+#include "sim/judge.h"
+#include "sim/random.h"
+#include "sim/sink.h"
+
+namespace carillon::sim {
+
+// How handlers behave in this world, in thousandths of attempts.
+struct Habits {
+  int failed = 80;
+  int permanent = 8;
+  int retry_after = 15;
+  int deferred = 15;
+  int rate_limited = 60;  // of those with a limit
+  int skipped = 20;
+  int follow_up = 40;
+  int effect = 100;
+  int slow_start = 30;
+  int late = 6;   // returns after its timeout
+  int never = 2;  // does not return
+};
+
+class SimRunner final : public Runner {
+ public:
+  struct Parts {
+    Judge* judge = nullptr;
+    Specs* specs = nullptr;
+    Sink* sink = nullptr;
+    const StoreClock* clock = nullptr;
+    Random* random = nullptr;
+    const Habits* habits = nullptr;
+    std::size_t slots = 8;
+  };
+  explicit SimRunner(const Parts& parts) : parts_(parts) {}
+  SimRunner(const SimRunner&) = delete;
+  SimRunner& operator=(const SimRunner&) = delete;
+  ~SimRunner() override = default;
+
+  void connect(std::shared_ptr<Port> port, std::shared_ptr<FinishedQueue> finished) {
+    port_ = std::move(port);
+    finished_ = std::move(finished);
+  }
+  void start(RunPtr run) override;
+
+  // When something happens next; nothing: never.
+  std::optional<BootTime> next_at() const;
+  // Whether something did.
+  bool run_due();
+  // Handlers that would never return do so now.
+  void wake_all();
+  std::size_t busy() const { return busy_; }
+
+ private:
+  enum class Step : std::uint8_t { begin, effect, finish };
+  struct Event {
+    BootTime at{};
+    std::uint64_t sequence = 0;
+    Step step = Step::begin;
+    std::size_t going = 0;
+    friend bool operator<(const Event& a, const Event& b) {
+      return std::pair(b.at, b.sequence) < std::pair(a.at, a.sequence);
+    }
+  };
+  struct Going {
+    RunPtr run;
+    const JobSpec* spec = nullptr;
+    Outcome outcome;
+    Finished::How how = Finished::How::returned;
+    bool hangs = false;
+  };
+
+  void admit();
+  void add(Step step, std::size_t going, Duration after);
+  void begin(std::size_t number);
+  void effect(std::size_t number);
+  void finish(std::size_t number);
+  void draw(Going& going, std::size_t number);
+  Duration draw_duration(const JobSpec& spec);
+  Outcome draw_outcome(const Going& going);
+
+  const Parts parts_;
+  std::shared_ptr<Port> port_;
+  std::shared_ptr<FinishedQueue> finished_;
+  std::deque<RunPtr> waiting_;
+  std::map<std::size_t, Going> going_;
+  std::priority_queue<Event> events_;
+  std::size_t next_going_ = 0;
+  std::uint64_t sequence_ = 0;
+  std::size_t busy_ = 0;
+};
+
+}  // namespace carillon::sim
