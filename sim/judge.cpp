@@ -243,7 +243,7 @@ void Judge::see(const LeaseUpdated& op) {
   LeaseModel& lease = *found->second.lease;
   BootTime timeout_at = boot_ + job.spec->timeout;
   // The first renewal after the start says when that was; none after it may move the end.
-  if (lease.timeout_at != BootTime::zero()) timeout_at = lease.timeout_at;
+  if (lease.timeout_at != BootTime::zero() && !an_answer_was_lost_) timeout_at = lease.timeout_at;
   if (lease.started != BootTime::zero()) lease.timeout_at = op.row.timeout_at;
   findings_.expect(op.row.timeout_at <= timeout_at && op.row.until <= op.row.timeout_at, 13,
                    "the lease of job {} reaches past its timeout", format_job_id(op.row.job));

@@ -104,7 +104,7 @@ class Judge {
   void see(const OutcomePut& op);
   void see(const OutcomeErased& op);
   void see(const SubjectPut& op) { slots_.put_subject(op.row); }
-  void see(const SubjectErased&) {}
+  void see(const SubjectErased& op) { slots_.erase_subject(op.key.schedule); }
   void see(const SchedulePut& op) { slots_.put_schedule(op.row); }
   void see(const ScheduleErased& op) { slots_.erase_schedule(op.id); }
   void see(const KeyPut&) {}

@@ -25,7 +25,8 @@ void SimRunner::admit() {
     waiting_.pop_front();
     going.spec = parts_.specs->job(going.run->job.payload);
     const bool slow = parts_.random->permille(parts_.habits->slow_start);
-    add(Step::begin, number, slow ? parts_.random->between(Duration(1s), Duration(90s)) : Duration(0));
+    const Duration most = parts_.random->percent(10) ? Duration(90s) : Duration(4s);
+    add(Step::begin, number, slow ? parts_.random->between(Duration(50ms), most) : Duration(0));
   }
 }
 

@@ -166,7 +166,8 @@ void Simulation::act_on_job() {
         judge_.findings().expect(!info->defer_reason.empty(), 33, "job {} was deferred without a reason",
                                  format_job_id(id));
       }
-      judge_.findings().expect(client.explain(tenant, id).has_value(), 33, "job {} cannot be explained",
+      const auto why = client.explain(tenant, id);
+      judge_.findings().expect(why || is_store_failure(why.error()), 33, "job {} cannot be explained",
                                format_job_id(id));
       judge_.findings().expect(!client.job("nobody", id), 28, "job {} is shown to a stranger", format_job_id(id));
       break;

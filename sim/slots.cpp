@@ -56,6 +56,11 @@ void Slots::put_subject(const SubjectRow& row) {
   entry.position = row.position;
 }
 
+void Slots::erase_subject(ScheduleId id) {
+  if (const auto found = schedules_.find(id); found != schedules_.end()) found->second.position.reset();
+  std::erase_if(made_, [&](const auto& key) { return key.first == id; });
+}
+
 void Slots::insert_job(const JobRow& row) {
   findings_.expect(made_.emplace(row.schedule, *row.slot).second, 1, "slot {} of schedule {} became a job twice",
                    format_instant(*row.slot), row.schedule.value);
@@ -189,7 +194,8 @@ void Slots::judge_followers(Instant now) {
     for (const auto& [id, entry] : schedules_) {
       if (!entry.spec || entry.spec->kind != Kind::after || entry.row.tenant != found->second.row.tenant) continue;
       if (entry.spec->after != found->second.row.name || !runs(entry.row, now)) continue;
-      expected.emplace(id, slot);
+      // What lies before the position was planned, or cannot be told from what was.
+      if (!entry.position || slot > *entry.position) expected.emplace(id, slot);
     }
   }
   for (const auto& [id, touched] : touched_) {

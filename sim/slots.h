@@ -30,6 +30,8 @@ class Slots {
   void put_schedule(const ScheduleRow& row);
   void put_subject(const SubjectRow& row);
   void erase_schedule(ScheduleId id) { schedules_.erase(id); }
+  // Retention is over: nothing guards its slots any more. (invariant 1)
+  void erase_subject(ScheduleId id);
   void insert_job(const JobRow& row);
   void close(const OutcomeRow& row);
   void job_done(const LiveJob& job);
