@@ -120,8 +120,8 @@ void Judge::judge_turns(const Run& run) {
                           model_.live.at(jobs.begin()->second).known_since + 5s < clock_.boot();
     std::uint32_t& passed = passed_over_[tenant];
     passed = runnable ? passed + 1 : 0;
-    findings_.expect(passed <= 2 * round + 4, 29, "tenant {} has runnable work and was passed over {} times", tenant,
-                     passed);
+    findings_.expect(passed <= 2 * round + 4, 29, "tenant {} has runnable work, job {}, and was passed over {} times",
+                     tenant, jobs.empty() ? std::string() : format_job_id(jobs.begin()->second), passed);
   }
 }
 

@@ -29,6 +29,7 @@ void ReadyTurns::settle(Tenant& tenant) {
     ring_.push_back(tenant);
   } else {
     ring_.erase(tenant);
+    tenant.owed = 0;
   }
 }
 
@@ -84,14 +85,22 @@ void ReadyTurns::used(const ReadyLine& line) {
   CHECK(&at == &owner.ring.front());
   ++at.turns;
   owner.ring.rotate();
+  if (owner.owed > 0) {
+    if (--owner.owed == 0) ring_.rotate();
+    return;
+  }
   if (--owner.left > 0) return;
   owner.left = owner.weight;
   ring_.rotate();
 }
 
 void ReadyTurns::unused(std::uint32_t tenant, std::uint32_t lane) {
-  std::uint32_t& turns = this->lane(tenants_[tenant], lane).turns;
+  Tenant& owner = tenants_[tenant];
+  std::uint32_t& turns = this->lane(owner, lane).turns;
   if (turns > 0) --turns;
+  if (!ReadyRing<Tenant>::contains(owner)) return;
+  ++owner.owed;
+  ring_.bring_forward(owner);
 }
 
 }  // namespace carillon

@@ -48,7 +48,7 @@ class ReadyTurns {
   std::optional<Turn> next();
   // The line that next() gave has had its turn. It still stands here.
   void used(const ReadyLine& line);
-  // A start from that lane came to nothing: it does not count among the sixteen.
+  // A start from that lane came to nothing: it does not count among the sixteen, and its tenant is owed the turn.
   void unused(std::uint32_t tenant, std::uint32_t lane);
 
  private:
@@ -65,6 +65,7 @@ class ReadyTurns {
     std::unordered_map<std::uint32_t, Lane> lanes;
     std::uint32_t weight = 1;
     std::uint32_t left = 0;  // of this turn
+    std::uint32_t owed = 0;  // turns that came to nothing
     bool held = false;
   };
 

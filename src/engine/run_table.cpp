@@ -21,7 +21,7 @@ std::optional<BootTime> times_out_at(const Run& run) {
 
 bool RunTable::timeout_is_early(const Run& run) {
   const BootTime started = run.started_boot;
-  return started == BootTime::zero() || started > run.timeout_from + kLookAtWaiting;
+  return started == BootTime::zero() || started > run.timeout_from;
 }
 
 void RunTable::note_due(BootTime at) {
