@@ -27,7 +27,10 @@ void Judge::committed(const std::vector<Op>& ops, bool answered) {
   if (ops.empty() || findings_.any()) return;
   now_ = clock_.wall();
   boot_ = clock_.boot();
-  if (!answered) an_answer_was_lost_ = true;
+  if (!answered) {
+    an_answer_was_lost_ = true;
+    failed_at_ = boot_;
+  }
   for (const Op& op : ops) {
     trace_.add(op.index());
     std::visit([this](const auto& one) { see(one); }, op);
@@ -42,7 +45,7 @@ void Judge::committed(const std::vector<Op>& ops, bool answered) {
   }
   for (const auto& slot : final_slots_) {
     findings_.expect(final_outcomes_.contains(slot), 3, "slot {} of schedule {} ended without an outcome",
-                     format_instant(slot.second), slot.first.value);
+                     ShownTime{slot.second}, slot.first.value);
   }
   slots_.end_of_transaction(now_, model_);
   follow_ups_due_.clear();
@@ -52,6 +55,7 @@ void Judge::committed(const std::vector<Op>& ops, bool answered) {
 }
 
 void Judge::undone(const std::vector<Op>& ops) {
+  failed_at_ = clock_.boot();
   for (const Op& op : ops) {
     if (const auto* inserted = std::get_if<JobInserted>(&op);
         inserted && inserted->row.slot && inserted->row.schedule) {
@@ -66,19 +70,17 @@ void Judge::see(const JobInserted& op) {
   const JobId id = op.row.id;
   trace_.add(static_cast<std::uint64_t>(id.value));
   trace_.add(op.row.run_at);
-  trace_.say(now_, "insert {} {} {} run_at {}{}", format_job_id(id), op.payload, to_string(op.row.state),
-             format_instant(op.row.run_at), op.row.slot ? " slot " + format_instant(*op.row.slot) : "");
+  trace_.say(now_, "insert {} {} {} run_at {}{}", Shown{id}, op.payload, to_string(op.row.state),
+             ShownTime{op.row.run_at}, op.row.slot ? " slot " + format_instant(*op.row.slot) : "");
   LiveJob job{.row = op.row, .tenant = op.lane.tenant, .queue = op.lane.queue, .type = op.type};
   job.spec = specs_.job(op.payload);
   job.known_since = boot_;
-  if (!findings_.expect(job.spec != nullptr, 4, "job {} was stored, but nobody asked for {}", format_job_id(id),
-                        op.payload)) {
+  if (!findings_.expect(job.spec != nullptr, 4, "job {} was stored, but nobody asked for {}", Shown{id}, op.payload)) {
     return;
   }
-  findings_.expect(job.tenant == job.spec->tenant, 28, "job {} of {} is stored under {}", format_job_id(id),
-                   job.spec->tenant, job.tenant);
-  findings_.expect(!model_.archive.contains(id) && !model_.live.contains(id), 14, "id {} is given twice",
-                   format_job_id(id));
+  findings_.expect(job.tenant == job.spec->tenant, 28, "job {} of {} is stored under {}", Shown{id}, job.spec->tenant,
+                   job.tenant);
+  findings_.expect(!model_.archive.contains(id) && !model_.live.contains(id), 14, "id {} is given twice", Shown{id});
   model_.highest = std::max(model_.highest, id);
   if (op.row.slot && op.row.schedule) slots_.insert_job(op.row);
   if (job.spec->follows) {
@@ -98,15 +100,14 @@ void Judge::see(const JobInserted& op) {
 
 void Judge::moves(const LiveJob& job, JobState to) {
   const JobState from = job.lease ? JobState::processing : job.row.state;
-  findings_.expect(may_move(from, to), 14, "job {} went from {} to {}", format_job_id(job.row.id), to_string(from),
+  findings_.expect(may_move(from, to), 14, "job {} went from {} to {}", Shown{job.row.id}, to_string(from),
                    to_string(to));
 }
 
 void Judge::see(const JobUpdated& op) {
   const JobId id = op.after.id;
   const auto found = model_.live.find(id);
-  if (!findings_.expect(found != model_.live.end(), 14, "job {} was changed, and is not live", format_job_id(id)))
-    return;
+  if (!findings_.expect(found != model_.live.end(), 14, "job {} was changed, and is not live", Shown{id})) return;
   if (const auto ending = endings_.find(id); ending != endings_.end()) {
     if (!ending->second.back) {
       ending->second.back = op.after;
@@ -120,19 +121,18 @@ void Judge::see(const JobUpdated& op) {
   moves(job, to);
   trace_.add(static_cast<std::uint64_t>(to));
   trace_.add(op.after.run_at);
-  trace_.say(now_, "change {} {} to {} run_at {}", format_job_id(id), to_string(from), to_string(to),
-             format_instant(op.after.run_at));
+  trace_.say(now_, "change {} {} to {} run_at {}", Shown{id}, to_string(from), to_string(to),
+             ShownTime{op.after.run_at});
   if (from == JobState::dlq && to == JobState::queued) {
-    findings_.expect(asks_ == Asks::retry, 14, "job {} left the DLQ, and nobody asked", format_job_id(id));
-    findings_.expect(op.after.attempts == 0, 16, "job {} came out of the DLQ without fresh attempts",
-                     format_job_id(id));
+    findings_.expect(asks_ == Asks::retry, 14, "job {} left the DLQ, and nobody asked", Shown{id});
+    findings_.expect(op.after.attempts == 0, 16, "job {} came out of the DLQ without fresh attempts", Shown{id});
     job.losses = job.releases = job.rate_limits = 0;
   } else {
     findings_.expect(op.after.attempts == job.row.attempts && op.after.token == job.row.token, 10,
-                     "attempts or token of {} changed without an attempt", format_job_id(id));
+                     "attempts or token of {} changed without an attempt", Shown{id});
   }
   if (from == JobState::waiting && to == JobState::queued) {
-    findings_.expect(job.waits_for.empty(), 31, "job {} was released while it waits", format_job_id(id));
+    findings_.expect(job.waits_for.empty(), 31, "job {} was released while it waits", Shown{id});
   }
   if (job.lease && !job.cancel_requested) {
     job.cancel_requested = op.after.detail.find("\"cancel_requested\":true") != std::string::npos;
@@ -145,7 +145,7 @@ void Judge::see(const JobUpdated& op) {
 void Judge::see(const JobArchived& op) {
   const JobId id = op.row.job.id;
   const auto found = model_.live.find(id);
-  if (!findings_.expect(found != model_.live.end(), 3, "job {} ended twice", format_job_id(id))) return;
+  if (!findings_.expect(found != model_.live.end(), 3, "job {} ended twice", Shown{id})) return;
   if (const auto ending = endings_.find(id); ending != endings_.end()) {
     if (!ending->second.back) {
       ending->second.archived = op.row;
@@ -158,14 +158,13 @@ void Judge::see(const JobArchived& op) {
   const JobState state = op.row.job.state;
   moves(job, state);
   trace_.add(static_cast<std::uint64_t>(state));
-  trace_.say(now_, "end {} {}", format_job_id(id), to_string(state));
+  trace_.say(now_, "end {} {}", Shown{id}, to_string(state));
   if (state == JobState::cutoff_reached) {
     findings_.expect(job.row.deadline && *job.row.deadline <= now_, 22, "job {} reached a cutoff before its deadline",
-                     format_job_id(id));
+                     Shown{id});
   } else if (job.row.state == JobState::dlq) {
     // An operator discarded or cancelled it.
-    findings_.expect(state == JobState::cancelled, 14, "job {} left the DLQ as {}", format_job_id(id),
-                     to_string(state));
+    findings_.expect(state == JobState::cancelled, 14, "job {} left the DLQ as {}", Shown{id}, to_string(state));
   }
   if (job.row.schedule && job.row.slot) final_slots_.emplace(job.row.schedule, *job.row.slot);
   plain_changed(job, false);
@@ -175,11 +174,10 @@ void Judge::see(const JobArchived& op) {
 
 void Judge::see(const ArchivedErased& op) {
   for (const auto& [id, job] : model_.live) {
-    findings_.expect(!job.waits_for.contains(op.job), 31, "job {} was pruned, and {} waits for it",
-                     format_job_id(op.job), format_job_id(id));
+    findings_.expect(!job.waits_for.contains(op.job), 31, "job {} was pruned, and {} waits for it", Shown{op.job},
+                     Shown{id});
   }
-  findings_.expect(model_.archive.erase(op.job) == 1, 14, "job {} was pruned, and was not finished",
-                   format_job_id(op.job));
+  findings_.expect(model_.archive.erase(op.job) == 1, 14, "job {} was pruned, and was not finished", Shown{op.job});
 }
 
 void Judge::see(const DependencyInserted& op) {
@@ -199,13 +197,12 @@ void Judge::see(const LeaseInserted& op) {
   const JobId id = op.row.job;
   trace_.add(static_cast<std::uint64_t>(id.value));
   trace_.add(static_cast<std::uint64_t>(op.row.token));
-  trace_.say(now_, "claim {} token {} attempt {}", format_job_id(id), op.row.token, op.row.attempt);
+  trace_.say(now_, "claim {} token {} attempt {}", Shown{id}, op.row.token, op.row.attempt);
   flush(id);
   const auto found = model_.live.find(id);
-  if (!findings_.expect(found != model_.live.end(), 9, "job {} was claimed, and is not live", format_job_id(id)))
-    return;
+  if (!findings_.expect(found != model_.live.end(), 9, "job {} was claimed, and is not live", Shown{id})) return;
   LiveJob& job = found->second;
-  const std::string name = format_job_id(id);
+  const Shown name{id};
   findings_.expect(!job.lease, 9, "job {} is under two leases", name);
   findings_.expect(job.row.state == JobState::queued, 14, "job {} was claimed as {}", name, to_string(job.row.state));
   findings_.expect(op.row.token > job.row.token, 9, "token {} of job {} is not above {}", op.row.token, name,
@@ -216,7 +213,7 @@ void Judge::see(const LeaseInserted& op) {
                    "job {} is in attempt {}, and may have {}", name, op.row.attempt,
                    job.spec->max_attempts.value_or(0));
   findings_.expect(job.row.run_at <= now_, 8, "job {} was claimed before its time, {}", name,
-                   format_instant(job.row.run_at));
+                   ShownTime{job.row.run_at});
   findings_.expect(!job.row.deadline || *job.row.deadline > now_, 22, "job {} was claimed after its deadline", name);
   findings_.expect(!job.row.schedule || slots_.is_running(job.row.schedule, now_), 32,
                    "job {} was claimed while its schedule is paused", name);
@@ -235,8 +232,7 @@ void Judge::see(const LeaseInserted& op) {
 void Judge::see(const LeaseUpdated& op) {
   const auto found = model_.live.find(op.row.job);
   const bool current = found != model_.live.end() && found->second.lease && found->second.lease->token == op.row.token;
-  if (!findings_.expect(current, 10, "a lease of job {} was renewed with token {}", format_job_id(op.row.job),
-                        op.row.token)) {
+  if (!findings_.expect(current, 10, "a lease of job {} was renewed with token {}", Shown{op.row.job}, op.row.token)) {
     return;
   }
   const LiveJob& job = found->second;
@@ -246,7 +242,7 @@ void Judge::see(const LeaseUpdated& op) {
   if (lease.timeout_at != BootTime::zero() && !an_answer_was_lost_) timeout_at = lease.timeout_at;
   if (lease.started != BootTime::zero()) lease.timeout_at = op.row.timeout_at;
   findings_.expect(op.row.timeout_at <= timeout_at && op.row.until <= op.row.timeout_at, 13,
-                   "the lease of job {} reaches past its timeout", format_job_id(op.row.job));
+                   "the lease of job {} reaches past its timeout", Shown{op.row.job});
   lease.until = std::min(boot_ + lease.length, op.row.timeout_at);
 }
 
@@ -261,7 +257,7 @@ void Judge::see(const LeaseErased& op) {
 void Judge::see(const AttemptInserted& op) {
   const auto ending = endings_.find(op.row.job);
   const bool known = ending != endings_.end() && ending->second.job.lease->token == op.row.token;
-  if (!findings_.expect(known, 14, "an attempt of job {} was written, and none has ended", format_job_id(op.row.job))) {
+  if (!findings_.expect(known, 14, "an attempt of job {} was written, and none has ended", Shown{op.row.job})) {
     return;
   }
   ending->second.attempt = op.row;
@@ -273,7 +269,7 @@ void Judge::see(const OutcomePut& op) {
   OutcomeRow& known = model_.outcomes[{op.row.schedule, op.row.subject, op.row.slot}];
   if (known.outcome) {
     findings_.expect(known.outcome == op.row.outcome && known.count == op.row.count, 3,
-                     "slot {} of schedule {} has its outcome, and got another", format_instant(op.row.slot),
+                     "slot {} of schedule {} has its outcome, and got another", ShownTime{op.row.slot},
                      op.row.schedule.value);
   }
   if (op.row.outcome && !known.outcome) {
@@ -318,14 +314,14 @@ void Judge::answered(const JobSpec& spec, const std::optional<KeyHolder>& holder
     return;
   }
   const bool is_stored = model_.live.contains(answer->id) || model_.archive.contains(answer->id);
-  findings_.expect(is_stored, 4, "job {} was acknowledged, and is not stored", format_job_id(answer->id));
+  findings_.expect(is_stored, 4, "job {} was acknowledged, and is not stored", Shown{answer->id});
   if (holder) {
     findings_.expect(answer->deduplicated && answer->id == holder->job, 17,
-                     "key {} is held by job {}, and the answer was {}", spec.key, format_job_id(holder->job),
-                     format_job_id(answer->id));
+                     "key {} is held by job {}, and the answer was {}", spec.key, Shown{holder->job},
+                     Shown{answer->id});
   } else {
-    findings_.expect(!answer->deduplicated, 17, "job {} was given for key \"{}\", which is free",
-                     format_job_id(answer->id), spec.key);
+    findings_.expect(!answer->deduplicated, 17, "job {} was given for key \"{}\", which is free", Shown{answer->id},
+                     spec.key);
   }
 }
 

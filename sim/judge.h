@@ -154,6 +154,7 @@ class Judge {
   std::map<std::string, std::uint32_t> passed_over_;                  // by tenant: starts of others while it could
   BootTime node_since_{};
   BootTime clock_set_at_{};
+  BootTime failed_at_{};  // the last commit that did
   std::size_t slots_of_node_ = 0;
 };
 

@@ -47,7 +47,7 @@ void Judge::given(const Run& run) {
   ++counted_.picked;
   const auto found = model_.live.find(run.job.id);
   const bool leased = found != model_.live.end() && found->second.lease && found->second.lease->token == run.job.token;
-  if (!findings_.expect(leased, 30, "job {} was given to a worker without a stored lease", format_job_id(run.job.id))) {
+  if (!findings_.expect(leased, 30, "job {} was given to a worker without a stored lease", Shown{run.job.id})) {
     return;
   }
   const LiveJob& job = found->second;
@@ -62,15 +62,15 @@ void Judge::started(const Run& run) {
   const Instant now = clock_.wall();
   const auto found = model_.live.find(run.job.id);
   trace_.add(static_cast<std::uint64_t>(run.job.id.value));
-  trace_.say(now, "start {} token {}", format_job_id(run.job.id), run.job.token);
+  trace_.say(now, "start {} token {}", Shown{run.job.id}, run.job.token);
   const bool leased = found != model_.live.end() && found->second.lease && found->second.lease->token == run.job.token;
   if (!leased) return;  // it lost its lease while it waited, and will be told
   LiveJob& job = found->second;
   job.lease->started = clock_.boot();
   findings_.expect(!rules_.is_gated(job.tenant, job.spec->notifies, now), 27, "job {} started behind a closed gate",
-                   format_job_id(run.job.id));
+                   Shown{run.job.id});
   findings_.expect(!job.row.deadline || *job.row.deadline > now || job.lease->claimed < clock_.boot(), 22,
-                   "job {} started after its deadline", format_job_id(run.job.id));
+                   "job {} started after its deadline", Shown{run.job.id});
 }
 
 void Judge::said(const Finished& finished) {
@@ -86,8 +86,8 @@ void Judge::said(const Finished& finished) {
   word.said_boot = clock_.boot();
   for (const JobRequest& follow_up : finished.outcome.follow_ups) word.follow_ups.push_back(follow_up.payload);
   trace_.add(static_cast<std::uint64_t>(word.kind));
-  trace_.say(word.said_at, "said {} token {} how {} kind {}", format_job_id(finished.run->job.id),
-             finished.run->job.token, static_cast<int>(word.how), static_cast<int>(word.kind));
+  trace_.say(word.said_at, "said {} token {} how {} kind {}", Shown{finished.run->job.id}, finished.run->job.token,
+             static_cast<int>(word.how), static_cast<int>(word.kind));
   model_.words[{finished.run->job.id, finished.run->job.token}] = std::move(word);
 }
 
@@ -115,7 +115,9 @@ void Judge::judge_turns(const Run& run) {
   for (const auto& [tenant, jobs] : plain_) {
     if (tenant == run.job.tenant) continue;
     const auto cap = rules_.cap(tenant);
-    const bool runnable = !jobs.empty() && jobs.begin()->first + 5s < now && node_since_ + 1min < clock_.boot() &&
+    // What a failed commit leaves in the ready set uses up turns for a while.
+    const bool runnable = !jobs.empty() && jobs.begin()->first + 5s < now &&
+                          std::max(node_since_ + 1min, failed_at_ + 1h) < clock_.boot() &&
                           rules_.is_settled(tenant, now, clock_.boot()) && (!cap || rules_.running(tenant) < *cap) &&
                           model_.live.at(jobs.begin()->second).known_since + 5s < clock_.boot();
     std::uint32_t& passed = passed_over_[tenant];
@@ -138,7 +140,7 @@ void Judge::flush(JobId job) {
 void Judge::judge_end(Ending& ending) {
   LiveJob& before = ending.job;
   const JobId id = before.row.id;
-  const std::string name = format_job_id(id);
+  const Shown name{id};
   const LeaseModel& lease = *before.lease;
   if (!findings_.expect(ending.back || ending.archived, 14, "the lease of job {} is gone, and its job has not moved",
                         name)) {
@@ -160,7 +162,7 @@ void Judge::judge_end(Ending& ending) {
   trace_.add(static_cast<std::uint64_t>(id.value));
   trace_.add(static_cast<std::uint64_t>(after.state));
   trace_.say(now_, "ended {} token {} {} -> {} run_at {}", name, lease.token, result ? to_string(*result) : "deferred",
-             to_string(after.state), format_instant(after.run_at));
+             to_string(after.state), ShownTime{after.run_at});
   findings_.expect(after.state == expected.state, result == AttemptResult::lease_lost ? 12 : 14,
                    "attempt {} of job {} ended as {}: the job is {}, and should be {}", lease.attempt, name,
                    result ? to_string(*result) : "deferred", to_string(after.state), to_string(expected.state));
@@ -169,8 +171,8 @@ void Judge::judge_end(Ending& ending) {
   if (after.state == JobState::queued) {
     trace_.add(after.run_at);
     findings_.expect(after.run_at >= expected.earliest && after.run_at <= expected.latest, 15,
-                     "job {} comes again at {}; allowed is {} to {}", name, format_instant(after.run_at),
-                     format_instant(expected.earliest), format_instant(expected.latest));
+                     "job {} comes again at {}; allowed is {} to {}", name, ShownTime{after.run_at},
+                     ShownTime{expected.earliest}, ShownTime{expected.latest});
   }
   judge_follow_ups(ending, word, after.state);
   const bool unstarted = lease.started == BootTime::zero();
@@ -195,7 +197,7 @@ void Judge::judge_end(Ending& ending) {
 // Whether somebody has said what the attempt ended as, or time did. (invariants 10, 12, 13)
 void Judge::judge_result(const Ending& ending, std::optional<AttemptResult> result, const Word* word) {
   const LeaseModel& lease = *ending.job.lease;
-  const std::string name = format_job_id(ending.job.row.id);
+  const Shown name{ending.job.row.id};
   const bool returned = word && (word->how == Word::How::returned || word->how == Word::How::held);
   if (!result) {
     findings_.expect(word && (word->how == Word::How::gated || word->kind == Outcome::Kind::deferred), 33,

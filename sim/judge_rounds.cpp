@@ -64,7 +64,7 @@ void Judge::round_over(const RoundState& state) {
   rules_.round_over();
   if (!state.is_loaded || state.failed) return;
   if (const auto late = slots_.overdue(clock_.wall())) {
-    findings_.add(19, "slot {} of {} is due, and a round did not plan it", format_instant(late->first), late->second);
+    findings_.add(19, "slot {} of {} is due, and a round did not plan it", ShownTime{late->first}, late->second);
   }
 }
 
@@ -101,18 +101,18 @@ void Judge::audit(const RoundState& state, Duration tick) {
     if (job.lease) {
       const Duration allowed = tick + kFoundWithin;
       findings_.expect(boot <= job.lease->until + allowed || boot <= node_since_ + allowed, 12,
-                       "the lease of job {} ran out {} ago, and nobody noticed", format_job_id(id),
+                       "the lease of job {} ran out {} ago, and nobody noticed", Shown{id},
                        format_duration(boot - job.lease->until));
       const Duration recovered = kStartsWithin + allowed;
       findings_.expect(rules_.is_running({id, job.lease->token}) || boot <= job.lease->claimed + recovered ||
                            boot <= node_since_ + recovered,
-                       8, "job {} is leased, and nobody runs it", format_job_id(id));
+                       8, "job {} is leased, and nobody runs it", Shown{id});
       continue;
     }
     if (job.row.deadline && *job.row.deadline + tick + kFoundWithin < clock_.wall() &&
         std::max({job.known_since, node_since_, clock_set_at_}) + tick + kFoundWithin < boot) {
-      findings_.add(3, "the deadline of job {} has passed, {}, and it has not ended", format_job_id(id),
-                    format_instant(*job.row.deadline));
+      findings_.add(3, "the deadline of job {} has passed, {}, and it has not ended", Shown{id},
+                    ShownTime{*job.row.deadline});
     }
     // What waits for a limit may have lost its turn to another.
     const bool contended = moved && !job.spec->limits.empty();
@@ -122,9 +122,8 @@ void Judge::audit(const RoundState& state, Duration tick) {
       job.startable_since = boot;
     } else {
       findings_.expect(boot - job.startable_since < kStartsWithin, 5,
-                       "job {} of {} has been due since {}, nothing holds it, and it has not started for {}",
-                       format_job_id(id), job.tenant, format_instant(job.row.run_at),
-                       format_duration(boot - job.startable_since));
+                       "job {} of {} has been due since {}, nothing holds it, and it has not started for {}", Shown{id},
+                       job.tenant, ShownTime{job.row.run_at}, format_duration(boot - job.startable_since));
     }
   }
 }
@@ -143,7 +142,7 @@ void Judge::compare_rows(Backend& backend, StoreReader& reader) {
     for (const ArchiveRow& row : page) {
       const auto found = model_.archive.find(row.job.id);
       findings_.expect(found != model_.archive.end() && found->second.state == row.job.state, 4,
-                       "finished job {} is stored otherwise than it was written", format_job_id(row.job.id));
+                       "finished job {} is stored otherwise than it was written", Shown{row.job.id});
     }
     archived += page.size();
     if (page.size() < kPage) break;
@@ -158,7 +157,7 @@ void Judge::compare_rows(Backend& backend, StoreReader& reader) {
   for (const JobRow& row : jobs) {
     const auto found = model_.live.find(row.id);
     findings_.expect(found != model_.live.end() && found->second.row == row, 4,
-                     "job {} is stored otherwise than it was written", format_job_id(row.id));
+                     "job {} is stored otherwise than it was written", Shown{row.id});
   }
   std::size_t leased = 0;
   for (const auto& [id, job] : model_.live) leased += job.lease ? 1U : 0U;
@@ -166,7 +165,7 @@ void Judge::compare_rows(Backend& backend, StoreReader& reader) {
   for (const LeaseRow& row : leases) {
     const auto found = model_.live.find(row.job);
     findings_.expect(found != model_.live.end() && found->second.lease && found->second.lease->token == row.token, 9,
-                     "the lease of job {} is not the one that was written", format_job_id(row.job));
+                     "the lease of job {} is not the one that was written", Shown{row.job});
   }
 
   // Kept counts against counted ones. (invariant 34)
@@ -206,8 +205,8 @@ bool Judge::is_settled() const {
 std::string Judge::what_is_left() const {
   for (const auto& [id, job] : model_.live) {
     if (!job.lease && job.row.state == JobState::dlq) continue;
-    return fmt::format("job {} of {}/{} is {}, due {}{}", format_job_id(id), job.tenant, job.queue,
-                       job.lease ? "processing" : to_string(job.row.state), format_instant(job.row.run_at),
+    return fmt::format("job {} of {}/{} is {}, due {}{}", Shown{id}, job.tenant, job.queue,
+                       job.lease ? "processing" : to_string(job.row.state), ShownTime{job.row.run_at},
                        job.waits_for.empty() ? "" : ", and waits for others");
   }
   return "nothing";

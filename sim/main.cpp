@@ -9,6 +9,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <ctime>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -104,15 +105,16 @@ std::vector<std::uint64_t> seeds_of(const std::string& path) {
 }
 
 int report(const Totals& totals, const Arguments& arguments, double seconds) {
-  fmt::print("{} seeds, {:.1f} days, {:.1f} days per second, {} jobs, {} starts, {} steps\n", totals.seeds, totals.days,
-             totals.days / seconds, totals.jobs, totals.starts, totals.steps);
+  fmt::print("{} seeds, {:.1f} days, {:.1f} days per second and core, {} jobs, {} starts, {} steps\n", totals.seeds,
+             totals.days, totals.days / seconds, totals.jobs, totals.starts, totals.steps);
   for (std::size_t i = 0; i < kFaultNames.size(); ++i) {
     fmt::print("  {:<22}{}\n", kFaultNames[i], totals.faults.all()[i]);
   }
   std::uint64_t faults = 0;
   for (const std::uint64_t count : totals.faults.all()) faults += count;
   fmt::print(
-      "REPORT simulation on {}: {} seeds, {:.0f} days ({:.1f} per second), {} starts, {} faults, {} violations\n",
+      "REPORT simulation on {}: {} seeds, {:.0f} days ({:.1f} per second and core), {} starts, {} faults, {} "
+      "violations\n",
       arguments.store, totals.seeds, totals.days, totals.days / seconds, totals.starts, faults, totals.violations);
   return totals.violations == 0 ? 0 : 1;
 }
@@ -212,6 +214,7 @@ int run_mutants(const Arguments& /*arguments*/) {
 int run(const Arguments& arguments) {
   if (arguments.mutants) return run_mutants(arguments);
   using Clock = std::chrono::steady_clock;
+  const auto cpu_seconds = [] { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; };
   const auto begun = Clock::now();
   const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - begun).count(); };
   SimulationOptions options{.days = arguments.days,
@@ -223,7 +226,7 @@ int run(const Arguments& arguments) {
       options.seed = seed;
       run_seed(arguments, options, totals);
     }
-    return report(totals, arguments, elapsed());
+    return report(totals, arguments, cpu_seconds());
   }
   const std::uint64_t first = arguments.seed.value_or(1);
   const std::uint64_t most = arguments.seeds > 0     ? arguments.seeds
@@ -236,7 +239,7 @@ int run(const Arguments& arguments) {
     run_seed(arguments, options, totals);
     if (totals.violations >= 10) break;
   }
-  return report(totals, arguments, elapsed());
+  return report(totals, arguments, cpu_seconds());
 }
 
 }  // namespace

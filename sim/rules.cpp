@@ -85,7 +85,11 @@ bool Rules::is_settled(const std::string& tenant, Instant now, BootTime boot) {
   BootTime& closed_at = opened_[tenant];
   const RuleText* const settings = find(settings_of(tenant));
   const bool near_change = settings && settings->quiet && is_near_change(settings->quiet->zone, now);
-  if (near_change || is_gated(tenant, true, now) || is_paused(tenant, "default")) closed_at = boot;
+  bool was_gated = false;
+  for (const Duration ago : {Duration(0s), Duration(1s), Duration(3s), kOpeningSpread}) {
+    was_gated = was_gated || is_gated(tenant, true, now - ago);
+  }
+  if (near_change || was_gated || is_paused(tenant, "default")) closed_at = boot;
   return closed_at + kOpeningSpread < boot;
 }
 
@@ -160,7 +164,7 @@ void Rules::begins(AttemptKey key, Running running, Instant now) {
     const RuleText* const rule = find({.tenant = limit->first, .kind = "limit", .name = limit->second});
     Bucket& bucket = refilled(*limit, now);
     findings_.expect(now >= bucket.held_until, 6, "limit {} was asked to rest until {}, and one started", name,
-                     format_instant(bucket.held_until));
+                     ShownTime{bucket.held_until});
     if (rule->rate) {
       findings_.expect(bucket.tokens >= 1 - kRounding, 6, "limit {} had {} tokens, and one started", name,
                        bucket.tokens);
@@ -211,9 +215,13 @@ void Rules::round_over() {
   holds_.clear();
 }
 
-void Rules::clock_is_set(Instant now) {
+void Rules::clock_is_set(Instant now, Duration by) {
   for (auto& [key, bucket] : buckets_) {
     refilled(key, now);
+    if (by < -1min) {
+      bucket.held_until += by;
+      bucket.seen += by;
+    }
     bucket.learned = true;  // the engine may have counted less
   }
 }

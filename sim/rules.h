@@ -65,7 +65,7 @@ class Rules {
   // Holds begin after the round that was told of them.
   void round_over();
   // The clock is about to be set: buckets hold what they have by now.
-  void clock_is_set(Instant now);
+  void clock_is_set(Instant now, Duration by);
   // A node begins: nothing runs, all buckets are full.
   void node_begins();
   bool is_running(AttemptKey key) const { return running_.contains(key); }

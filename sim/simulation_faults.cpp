@@ -164,7 +164,7 @@ void Simulation::drain() {
   // Whatever ran was put back, and used no attempt. (semantics: Shutdown)
   if (node.is_idle() && !failed_) {
     for (const auto& [id, job] : judge_.model().live) {
-      judge_.findings().expect(!job.lease, 5, "job {} is leased after a drain", format_job_id(id));
+      judge_.findings().expect(!job.lease, 5, "job {} is leased after a drain", Shown{id});
     }
   }
   end_node();
@@ -177,7 +177,7 @@ void Simulation::jump() {
   static constexpr Duration kJumps[] = {1h, -1h, 24h, -24h, 90s, -90s};
   const Duration by = random_.pick(kJumps);
   trace_.say(now(), "the wall clock jumps by {} s", std::chrono::duration_cast<std::chrono::seconds>(by).count());
-  judge_.rules().clock_is_set(now());
+  judge_.rules().clock_is_set(now(), by);
   clock_.step(by);
   judge_.clock_was_set();
   node_wakes_ = boot();

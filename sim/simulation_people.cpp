@@ -148,7 +148,7 @@ void Simulation::act_on_job() {
   Client& client = site_.client();
   report_.faults.add(Fault::operator_word);
   const auto action = random_.below(9);
-  trace_.say(now(), "action {} on {}", action, format_job_id(id));
+  trace_.say(now(), "action {} on {}", action, Shown{id});
   Result<JobState> answer;
   judge_.operator_asks(Judge::Asks::retry);
   switch (action) {
@@ -161,15 +161,13 @@ void Simulation::act_on_job() {
     case 6: answer = client.change(tenant, id, std::nullopt, now() + random_.between(Duration(0), Duration(2h))); break;
     case 7: {
       const auto info = client.job(tenant, id);
-      judge_.findings().expect(info.has_value(), 4, "job {} cannot be read", format_job_id(id));
+      judge_.findings().expect(info.has_value(), 4, "job {} cannot be read", Shown{id});
       if (info && info->state == JobState::queued && info->deferred_until && *info->deferred_until > now()) {
-        judge_.findings().expect(!info->defer_reason.empty(), 33, "job {} was deferred without a reason",
-                                 format_job_id(id));
+        judge_.findings().expect(!info->defer_reason.empty(), 33, "job {} was deferred without a reason", Shown{id});
       }
       const auto why = client.explain(tenant, id);
-      judge_.findings().expect(why || is_store_failure(why.error()), 33, "job {} cannot be explained",
-                               format_job_id(id));
-      judge_.findings().expect(!client.job("nobody", id), 28, "job {} is shown to a stranger", format_job_id(id));
+      judge_.findings().expect(why || is_store_failure(why.error()), 33, "job {} cannot be explained", Shown{id});
+      judge_.findings().expect(!client.job("nobody", id), 28, "job {} is shown to a stranger", Shown{id});
       break;
     }
     default: {
@@ -209,8 +207,8 @@ void Simulation::say_stale_word() {
     }
     return {};
   });
-  judge_.findings().expect(!answer, 10, "a word about job {} with token {} was taken; the current one is {}",
-                           format_job_id(id), token, current);
+  judge_.findings().expect(!answer, 10, "a word about job {} with token {} was taken; the current one is {}", Shown{id},
+                           token, current);
 }
 
 // What must be refused. (invariants 26, 31)

@@ -63,14 +63,14 @@ void Slots::erase_subject(ScheduleId id) {
 
 void Slots::insert_job(const JobRow& row) {
   findings_.expect(made_.emplace(row.schedule, *row.slot).second, 1, "slot {} of schedule {} became a job twice",
-                   format_instant(*row.slot), row.schedule.value);
+                   ShownTime{*row.slot}, row.schedule.value);
   if (const auto undone = undone_.find({row.schedule, *row.slot}); undone != undone_.end()) {
     // One that follows another runs when that is done.
     const auto owner = schedules_.find(row.schedule);
     const bool is_timed = owner != schedules_.end() && has_times(owner->second.spec);
     findings_.expect(!is_timed || undone->second == row.run_at, 15,
-                     "slot {} was to run at {}, and after a failed write at {}", format_instant(*row.slot),
-                     format_instant(undone->second), format_instant(row.run_at));
+                     "slot {} was to run at {}, and after a failed write at {}", ShownTime{*row.slot},
+                     ShownTime{undone->second}, ShownTime{row.run_at});
     undone_.erase(undone);
   }
   touch(row.schedule).jobs.push_back(*row.slot);
@@ -132,26 +132,28 @@ void Slots::judge_cover(const Entry& before, const Touched& touched, const std::
     });
     const bool is_closed = closed != touched.closed.end();
     const bool is_job = jobs.erase(slot) > 0;
-    if (!findings_.expect(is_job != is_closed, 3, "slot {} of {} got {} at {}", format_instant(slot), name,
-                          is_job ? "two outcomes" : "none", format_instant(now))) {
+    // One of an earlier life of the schedule, as one that followed another: it has its outcome.
+    if (!is_job && !is_closed && model.outcomes.contains({before.row.id, "", slot})) continue;
+    if (!findings_.expect(is_job != is_closed, 3, "slot {} of {} got {} at {}", ShownTime{slot}, name,
+                          is_job ? "two outcomes" : "none", ShownTime{now})) {
       return;
     }
     if (i < missed) {
       findings_.expect(is_closed && *closed->outcome == JobState::missed, 3,
-                       "slot {} of {} is late, and was not missed", format_instant(slot), name);
+                       "slot {} of {} is late, and was not missed", ShownTime{slot}, name);
     } else if (is_closed) {
       findings_.expect(*closed->outcome == JobState::skipped && spec.overlap != Overlap::allow, 3,
-                       "slot {} of {} was to run, and was closed", format_instant(slot), name);
+                       "slot {} of {} was to run, and was closed", ShownTime{slot}, name);
       // Skipped for overlap's sake: something of it must be open, and parked is not open.
       const bool open = due.size() > 1 || std::ranges::any_of(model.live, [&](const auto& entry) {
                           const LiveJob& job = entry.second;
                           return job.row.schedule == before.row.id && job.row.state != JobState::dlq;
                         });
-      findings_.expect(open, 3, "slot {} of {} was skipped, and nothing of it was open", format_instant(slot), name);
+      findings_.expect(open, 3, "slot {} of {} was skipped, and nothing of it was open", ShownTime{slot}, name);
     }
   }
   findings_.expect(jobs.empty(), 3, "{} got a job for slot {}, which it does not have at {}", name,
-                   jobs.empty() ? std::string() : format_instant(*jobs.begin()), format_instant(now));
+                   jobs.empty() ? std::string() : format_instant(*jobs.begin()), ShownTime{now});
 }
 
 void Slots::judge_times(Entry& entry, Touched& touched, Instant now, const Model& model) {
@@ -181,7 +183,7 @@ void Slots::judge_times(Entry& entry, Touched& touched, Instant now, const Model
   if (compare) {
     findings_.expect(entry.stored_next == entry.next, 25, "the next time of {} is {}; it should be {}, at {}",
                      entry.row.name, entry.stored_next ? format_instant(*entry.stored_next) : "none",
-                     format_instant(*entry.next), format_instant(now));
+                     ShownTime{*entry.next}, ShownTime{now});
   }
 }
 
@@ -203,12 +205,12 @@ void Slots::judge_followers(Instant now) {
     if (found == schedules_.end() || !found->second.spec || found->second.spec->kind != Kind::after) continue;
     for (const Instant slot : touched.jobs) {
       findings_.expect(expected.contains({id, slot}), 31, "{} fired for slot {} without a success of {}",
-                       found->second.row.name, format_instant(slot), found->second.spec->after);
+                       found->second.row.name, ShownTime{slot}, found->second.spec->after);
     }
   }
   for (const auto& key : expected) {
     findings_.expect(made_.contains(key), 31, "{} did not fire for slot {} of {}", schedules_.at(key.first).row.name,
-                     format_instant(key.second), schedules_.at(key.first).spec->after);
+                     ShownTime{key.second}, schedules_.at(key.first).spec->after);
   }
 }
 

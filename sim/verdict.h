@@ -7,6 +7,34 @@
 #include <string>
 #include <utility>
 
+#include "core/instant.h"
+#include "core/job_id.h"
+
+namespace carillon::sim {
+
+// Written out only when somebody reads it.
+struct Shown {
+  JobId id;
+};
+struct ShownTime {
+  Instant at;
+};
+
+}  // namespace carillon::sim
+
+template <>
+struct fmt::formatter<carillon::sim::Shown> : fmt::formatter<std::string> {
+  auto format(const carillon::sim::Shown& shown, fmt::format_context& context) const {
+    return fmt::formatter<std::string>::format(carillon::format_job_id(shown.id), context);
+  }
+};
+template <>
+struct fmt::formatter<carillon::sim::ShownTime> : fmt::formatter<std::string> {
+  auto format(const carillon::sim::ShownTime& shown, fmt::format_context& context) const {
+    return fmt::formatter<std::string>::format(carillon::format_instant(shown.at), context);
+  }
+};
+
 namespace carillon::sim {
 
 struct Violation {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -12,12 +13,20 @@
 namespace carillon {
 
 struct MemoryTables {
+  MemoryTables() = default;
+  MemoryTables(const MemoryTables&) = delete;
+  MemoryTables& operator=(const MemoryTables&) = delete;
+  ~MemoryTables() = default;
+
   UndoLog undo;
 
   // Names are not taken back: a number that was given out means its name for good.
   std::map<std::int64_t, Lane> lanes;
   std::map<std::int64_t, std::string> types;
-  JournaledMap<JobId, JobRow> jobs{undo};
+  // Of live jobs, in the order of time.
+  std::set<std::pair<Instant, JobId>> deadlines;
+  std::set<std::pair<Instant, JobId>> far_off;  // by run_at
+  JournaledMap<JobId, JobRow> jobs{undo, [this](const JobRow* before, const JobRow* after) { index(before, after); }};
   JournaledMap<JobId, std::string> payloads{undo};  // of live and archived jobs
   JournaledMap<JobId, ArchiveRow> archive{undo};
   JournaledMap<std::pair<JobId, std::int64_t>, AttemptRow> attempts{undo};  // by job and token
@@ -33,6 +42,14 @@ struct MemoryTables {
   JournaledMap<std::tuple<ScheduleId, Instant, JobState>, std::int64_t> outcome_counts{undo};  // by slot's minute
   JournaledMap<DocumentKey, Document> documents{undo};
   JournaledMap<std::int64_t, AuditRow> audit{undo};
+
+ private:
+  void index(const JobRow* before, const JobRow* after) {
+    if (before && before->deadline) deadlines.erase({*before->deadline, before->id});
+    if (before && before->later) far_off.erase({before->run_at, before->id});
+    if (after && after->deadline) deadlines.emplace(*after->deadline, after->id);
+    if (after && after->later) far_off.emplace(after->run_at, after->id);
+  }
 };
 
 }  // namespace carillon

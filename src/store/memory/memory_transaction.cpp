@@ -68,13 +68,14 @@ std::optional<Transaction::JobWithPayload> MemoryTransaction::job_with_payload(J
 }
 
 void MemoryTransaction::insert_job(const JobRow& row, std::string_view payload) {
-  CHECK(!tables_.jobs.get(row.id) && !tables_.archive.get(row.id));
+  CHECK(!tables_.jobs.find(row.id) && !tables_.archive.find(row.id));
   tables_.jobs.put(row.id, row);
   tables_.payloads.put(row.id, std::string(payload));
 }
 
 void MemoryTransaction::update_job(const JobRow& before, const JobRow& after) {
-  CHECK(tables_.jobs.get(before.id) == before && before.id == after.id);
+  const JobRow* const known = tables_.jobs.find(before.id);
+  CHECK(known && *known == before && before.id == after.id);
   tables_.jobs.put(after.id, after);
 }
 
@@ -96,27 +97,26 @@ LivePage MemoryTransaction::ready_above(JobId after, Instant until, std::size_t 
 
 std::vector<ReadyJob> MemoryTransaction::far_off(Instant from, Instant until, std::size_t limit) {
   std::vector<ReadyJob> found;
-  for (const auto& [id, row] : tables_.jobs.rows()) {
-    if (row.later && row.run_at > from && row.run_at <= until && !lease(id)) found.push_back(ready_of(row));
+  for (auto at = tables_.far_off.upper_bound({from, kJobIdMax}); at != tables_.far_off.end() && found.size() < limit;
+       ++at) {
+    if (at->first > until) break;
+    if (!tables_.leases.find(at->second)) found.push_back(ready_of(*tables_.jobs.find(at->second)));
   }
-  std::ranges::sort(found, {}, [](const ReadyJob& job) { return std::pair(job.run_at, job.id); });
-  if (found.size() > limit) found.resize(limit);
   return found;
 }
 
 std::vector<JobId> MemoryTransaction::deadlines(Instant until, std::size_t limit) {
-  std::vector<std::pair<Instant, JobId>> found;
-  for (const auto& [id, row] : tables_.jobs.rows()) {
-    if (row.deadline && *row.deadline <= until) found.emplace_back(*row.deadline, id);
-  }
-  std::ranges::sort(found);
   std::vector<JobId> ids;
-  for (std::size_t i = 0; i < std::min(limit, found.size()); ++i) ids.push_back(found[i].second);
+  for (const auto& [deadline, id] : tables_.deadlines) {
+    if (deadline > until || ids.size() == limit) break;
+    ids.push_back(id);
+  }
   return ids;
 }
 
 void MemoryTransaction::archive(const JobRow& before, const ArchiveRow& row) {
-  CHECK(tables_.jobs.get(before.id) == before && is_final(row.job.state));
+  const JobRow* const known = tables_.jobs.find(before.id);
+  CHECK(known && *known == before && is_final(row.job.state));
   tables_.jobs.erase(before.id);
   ArchiveRow kept = row;
   kept.job.later = false;
@@ -175,7 +175,7 @@ std::optional<Transaction::LeasedRow> MemoryTransaction::leased_job(JobId job) {
 }
 
 bool MemoryTransaction::insert_lease(const LeaseRow& row) {
-  if (tables_.leases.get(row.job)) return false;
+  if (tables_.leases.find(row.job)) return false;
   tables_.leases.put(row.job, row);
   return true;
 }
@@ -223,8 +223,9 @@ std::size_t MemoryTransaction::erase_effects_before(Instant at, std::size_t limi
 
 std::vector<JobId> MemoryTransaction::children(JobId parent) {
   std::vector<JobId> found;
-  for (const auto& [edge, present] : tables_.dependencies.rows()) {
-    if (edge.first == parent) found.push_back(edge.second);
+  const auto& edges = tables_.dependencies.rows();
+  for (auto edge = edges.lower_bound({parent, JobId{}}); edge != edges.end() && edge->first.first == parent; ++edge) {
+    found.push_back(edge->first.second);
   }
   return found;
 }
@@ -296,8 +297,10 @@ void MemoryTransaction::erase_subject(const SubjectKey& key) { tables_.subjects.
 
 std::vector<SubjectRow> MemoryTransaction::subjects_due(ScheduleId schedule, Instant until, std::size_t limit) {
   std::vector<SubjectRow> found;
-  for (const auto& [key, row] : tables_.subjects.rows()) {
-    if (row.schedule == schedule && row.next_at && *row.next_at <= until) found.push_back(row);
+  const auto& rows = tables_.subjects.rows();
+  for (auto row = rows.lower_bound({schedule, {}}); row != rows.end() && row->first.schedule == schedule; ++row) {
+    const SubjectRow& subject = row->second;
+    if (subject.next_at && *subject.next_at <= until) found.push_back(subject);
   }
   std::ranges::sort(found, {}, [](const SubjectRow& row) { return std::pair(*row.next_at, row.subject); });
   if (found.size() > limit) found.resize(limit);
