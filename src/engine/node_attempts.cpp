@@ -112,6 +112,17 @@ void Node::settled(Round& round, const Settling& settling, const Result<Settled>
   }
 }
 
+void Node::tell_stopped(Round& round, const Settling& settling) {
+  const Run& run = *settling.run;
+  round.tell(JobStopped{.job = run.job.id,
+                        .tenant = run.job.tenant,
+                        .type = run.job.type,
+                        .attempt = run.job.attempt,
+                        .duration = duration_of(run, round.boot),
+                        .result = settling.settlement.end.result,
+                        .error_class = settling.settlement.error.error_class});
+}
+
 void Node::told_settled(Round& round, const Settling& settling, const Settled& answer) {
   const Run& run = *settling.run;
   const Settlement& word = settling.settlement;
@@ -127,6 +138,7 @@ void Node::told_settled(Round& round, const Settling& settling, const Settled& a
   } else if (result == AttemptResult::ok && !word.defer && !completed) {
     // A success after the deadline is an event, never an outcome (invariant 23).
     round.tell(StaleWord{.job = run.job.id, .tenant = run.job.tenant, .success = true});
+    tell_stopped(round, settling);
   } else if (word.defer) {
     round.tell(Deferred{
         .job = run.job.id, .tenant = run.job.tenant, .reason = word.defer->reason, .until = word.defer->until});
@@ -136,13 +148,7 @@ void Node::told_settled(Round& round, const Settling& settling, const Settled& a
                            .limit = settling.limit,
                            .until = settling.limited_until.value_or(answer.run_at)});
   } else if (result == AttemptResult::ok || result == AttemptResult::error || result == AttemptResult::timeout) {
-    round.tell(JobStopped{.job = run.job.id,
-                          .tenant = run.job.tenant,
-                          .type = run.job.type,
-                          .attempt = run.job.attempt,
-                          .duration = duration_of(run, round.boot),
-                          .result = result,
-                          .error_class = word.error.error_class});
+    tell_stopped(round, settling);
   }
   if (!settling.thread_is_back && result == AttemptResult::timeout) {
     round.tell(HandlerAbandoned{.job = run.job.id, .tenant = run.job.tenant, .type = run.job.type});
@@ -302,9 +308,12 @@ void Node::take_back_of(Round& round, std::string_view tenant, std::string_view 
 
 void Node::take_back(const std::function<bool(const Run&)>& which) {
   for (const RunPtr& run : runs_.all()) {
-    if (run->over || !which(*run) || !run->withdraw()) continue;
-    settling_.push_back({.run = run, .settlement = release_of(*run, false), .how = Finished::How::not_started});
+    if (!run->over && which(*run) && run->withdraw()) hand_back(run);
   }
+}
+
+void Node::hand_back(const RunPtr& run) {
+  settling_.push_back({.run = run, .settlement = release_of(*run, false), .how = Finished::How::not_started});
 }
 
 void Node::release_all() {

@@ -95,9 +95,12 @@ void ReadyTurns::used(const ReadyLine& line) {
 }
 
 void ReadyTurns::unused(std::uint32_t tenant, std::uint32_t lane) {
-  Tenant& owner = tenants_[tenant];
-  std::uint32_t& turns = this->lane(owner, lane).turns;
+  std::uint32_t& turns = this->lane(tenants_[tenant], lane).turns;
   if (turns > 0) --turns;
+}
+
+void ReadyTurns::owe(std::uint32_t tenant) {
+  Tenant& owner = tenants_[tenant];
   if (!ReadyRing<Tenant>::contains(owner)) return;
   ++owner.owed;
   ring_.bring_forward(owner);

@@ -48,8 +48,10 @@ class ReadyTurns {
   std::optional<Turn> next();
   // The line that next() gave has had its turn. It still stands here.
   void used(const ReadyLine& line);
-  // A start from that lane came to nothing: it does not count among the sixteen, and its tenant is owed the turn.
+  // A start from that lane came to nothing: it does not count among the sixteen.
   void unused(std::uint32_t tenant, std::uint32_t lane);
+  // It was not even a job any more: its tenant is owed the turn.
+  void owe(std::uint32_t tenant);
 
  private:
   struct Lane {
