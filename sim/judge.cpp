@@ -70,8 +70,9 @@ void Judge::see(const JobInserted& op) {
   const JobId id = op.row.id;
   trace_.add(static_cast<std::uint64_t>(id.value));
   trace_.add(op.row.run_at);
-  trace_.say(now_, "insert {} {} {} run_at {}{}", Shown{id}, op.payload, to_string(op.row.state),
-             ShownTime{op.row.run_at}, op.row.slot ? " slot " + format_instant(*op.row.slot) : "");
+  trace_.say(now_, "insert {} of {}/{} {} {} run_at {}{}", Shown{id}, op.lane.tenant, op.lane.queue, op.payload,
+             to_string(op.row.state), ShownTime{op.row.run_at},
+             op.row.slot ? " slot " + format_instant(*op.row.slot) : "");
   LiveJob job{.row = op.row, .tenant = op.lane.tenant, .queue = op.lane.queue, .type = op.type};
   job.spec = specs_.job(op.payload);
   job.known_since = boot_;

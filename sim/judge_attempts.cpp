@@ -115,15 +115,15 @@ void Judge::judge_turns(const Run& run) {
   for (const auto& [tenant, jobs] : plain_) {
     if (tenant == run.job.tenant) continue;
     const auto cap = rules_.cap(tenant);
-    // What a failed commit leaves in the ready set uses up turns for a while.
+    // What a failed commit leaves in the ready set uses up turns.
     const bool runnable = !jobs.empty() && jobs.begin()->first + 5s < now &&
-                          std::max(node_since_ + 1min, failed_at_ + 1h) < clock_.boot() &&
+                          std::max(node_since_, failed_at_) == node_since_ &&
                           rules_.is_settled(tenant, now, clock_.boot()) && (!cap || rules_.running(tenant) < *cap) &&
                           model_.live.at(jobs.begin()->second).known_since + 5s < clock_.boot();
     std::uint32_t& passed = passed_over_[tenant];
     passed = runnable ? passed + 1 : 0;
     findings_.expect(passed <= 2 * round + 4, 29, "tenant {} has runnable work, job {}, and was passed over {} times",
-                     tenant, jobs.empty() ? std::string() : format_job_id(jobs.begin()->second), passed);
+                     tenant, Shown{jobs.empty() ? JobId{} : jobs.begin()->second}, passed);
   }
 }
 

@@ -260,29 +260,48 @@ Result<std::optional<Instant>> Planner::plan_subject_row(Round& round, const Sch
       advance.position) {
     advance.next_at = add_clamped(*advance.position, std::chrono::hours(24));
   }
-  auto advanced = std::move(store_.plans().advance(std::array{advance}).front());
+  const std::optional<Instant> next_time = advance.next_at;
+  const auto advanced = std::move(store_.plans().advance(std::array{advance}).front());
   if (!advanced) {
     if (advanced.error().code != ErrorCode::conflict && advanced.error().code != ErrorCode::invalid_request &&
         advanced.error().code != ErrorCode::invalid_configuration) {
-      return std::unexpected(std::move(advanced).error());
+      return std::unexpected(advanced.error());
     }
-    // An occurrence that was planned before, or a template that no longer passes: the series goes on after it.
-    Advance skip{.schedule = advance.schedule,
-                 .subject = advance.subject,
-                 .version = advance.version,
-                 .next_at = advance.next_at,
-                 .position = advance.position};
-    TRY(std::move(store_.plans().advance(std::array{skip}).front()));
-    return advance.next_at;
+    TRY(advance_one_by_one(round, row, std::move(advance)));
+    return next_time;
   }
-  for (const Enqueued& job : advanced->jobs) {
+  note_advanced(round, row, *advanced);
+  return next_time;
+}
+
+void Planner::note_advanced(Round& round, const ScheduleRow& row, const Advanced& advanced) {
+  for (const Enqueued& job : advanced.jobs) {
     if (job.deduplicated) continue;
     if (job.state == JobState::queued) round.ready.push_back(job.ready);
     round.tell(JobChanged{.job = job.id, .tenant = row.tenant, .state = job.state});
   }
-  round.add_ready(advanced->ready);
-  for (const JobId job : advanced->asked_to_stop) asked_to_stop_(round, job);
-  return advance.next_at;
+  round.add_ready(advanced.ready);
+  for (const JobId job : advanced.asked_to_stop) asked_to_stop_(round, job);
+}
+
+// One of the occurrences was planned before, or the template no longer passes: the others are not lost for it.
+Result<void> Planner::advance_one_by_one(Round& round, const ScheduleRow& row, Advance whole) {
+  for (NewJob& job : std::exchange(whole.jobs, {})) {
+    const Advance one{.schedule = whole.schedule,
+                      .subject = whole.subject,
+                      .version = whole.version,
+                      .next_at = whole.next_at,
+                      .actions = whole.actions,
+                      .jobs = {std::move(job)}};
+    const auto advanced = std::move(store_.plans().advance(std::array{one}).front());
+    if (!advanced) continue;
+    whole.version = advanced->version;
+    whole.actions.clear();
+    note_advanced(round, row, *advanced);
+  }
+  TRY_ASSIGN(const Advanced rest, std::move(store_.plans().advance(std::array{whole}).front()));
+  note_advanced(round, row, rest);
+  return {};
 }
 
 // Occurrences that fell due before a change belong to what was there before it.

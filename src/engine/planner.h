@@ -86,6 +86,8 @@ class Planner {
   Result<std::uint64_t> plan_schedule(Round& round, const ScheduleRow& row);
   Result<std::optional<Instant>> plan_subject_row(Round& round, const ScheduleRow& row, const Compiled& compiled,
                                                   const SubjectRow& subject);
+  Result<void> advance_one_by_one(Round& round, const ScheduleRow& row, Advance whole);
+  void note_advanced(Round& round, const ScheduleRow& row, const Advanced& advanced);
   Result<void> plan_what_is_due(Round& round, const ScheduleRow& row);
   Result<void> check_after(std::string_view tenant, const Schedule& schedule);
   Result<std::optional<Instant>> anchor_subject(const ScheduleRow& row, const Compiled& compiled, Instant from);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "store/cases/act.h"
 #include "store/cases/enqueue.h"
 #include "store/cases/finish.h"
@@ -44,8 +46,13 @@ void apply(Context& context, const Advance& advance, const SubjectAction& action
   }
 }
 
-void close_slot(Context& context, const Advance& advance, const ClosedSlot& closed) {
-  if (context.tx.outcome(advance.schedule, advance.subject, closed.first)) return;
+void close_slot(Context& context, const Advance& advance, ClosedSlot closed) {
+  if (context.tx.outcome(advance.schedule, advance.subject, closed.first)) {
+    // The first one has its outcome, from an earlier life of the schedule. The rest of a range is closed behind it.
+    closed.first += Duration(1);
+    if (!closed.until || *closed.until < closed.first) return;
+    closed.count = std::max<std::int64_t>(closed.count - 1, 1);
+  }
   const OutcomeRow row{.schedule = advance.schedule,
                        .subject = advance.subject,
                        .slot = closed.first,
