@@ -27,10 +27,7 @@ void Judge::committed(const std::vector<Op>& ops, bool answered) {
   if (ops.empty() || findings_.any()) return;
   now_ = clock_.wall();
   boot_ = clock_.boot();
-  if (!answered) {
-    an_answer_was_lost_ = true;
-    failed_at_ = boot_;
-  }
+  if (!answered) an_answer_was_lost_ = true;
   for (const Op& op : ops) {
     trace_.add(op.index());
     std::visit([this](const auto& one) { see(one); }, op);
@@ -55,7 +52,7 @@ void Judge::committed(const std::vector<Op>& ops, bool answered) {
 }
 
 void Judge::undone(const std::vector<Op>& ops) {
-  failed_at_ = clock_.boot();
+  a_commit_failed_ = true;
   for (const Op& op : ops) {
     if (const auto* inserted = std::get_if<JobInserted>(&op);
         inserted && inserted->row.slot && inserted->row.schedule) {

@@ -65,6 +65,7 @@ class Judge {
     bool failed = false;
     std::size_t runs = 0;
     std::size_t slots = 0;
+    std::size_t entries = 0;  // of its ready set
   };
   void round_over(const RoundState& state);
   // Whatever may start must have started; leases that ran out must have been found. (invariants 5, 6, 8, 12)
@@ -147,14 +148,15 @@ class Judge {
   // Of the node that runs.
   bool node_is_up_ = false;
   bool an_answer_was_lost_ = false;
+  bool a_commit_failed_ = false;
   Counters counted_;
   std::uint64_t audited_moves_ = 0;
   std::set<std::string> follow_ups_seen_;
   std::map<std::string, std::set<std::pair<Instant, JobId>>> plain_;  // by tenant: queued, and nothing holds them
   std::map<std::string, std::uint32_t> passed_over_;                  // by tenant: starts of others while it could
   BootTime node_since_{};
+  std::size_t entries_ = 0;
   BootTime clock_set_at_{};
-  BootTime failed_at_{};  // the last commit that did
   std::size_t slots_of_node_ = 0;
 };
 

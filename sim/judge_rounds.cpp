@@ -22,6 +22,7 @@ void Judge::node_begins(std::size_t slots) {
   slots_of_node_ = slots;
   node_is_up_ = true;
   an_answer_was_lost_ = false;
+  a_commit_failed_ = false;
   counted_ = {};
   node_since_ = clock_.boot();
   model_.words.clear();
@@ -62,6 +63,7 @@ void Judge::clock_was_set() {
 
 void Judge::round_over(const RoundState& state) {
   rules_.round_over();
+  entries_ = state.entries;
   if (!state.is_loaded || state.failed) return;
   if (const auto late = slots_.overdue(clock_.wall())) {
     findings_.add(19, "slot {} of {} is due, and a round did not plan it", ShownTime{late->first}, late->second);
@@ -105,7 +107,7 @@ void Judge::audit(const RoundState& state, Duration tick) {
                        format_duration(boot - job.lease->until));
       const Duration recovered = kStartsWithin + allowed;
       findings_.expect(rules_.is_running({id, job.lease->token}) || boot <= job.lease->claimed + recovered ||
-                           boot <= node_since_ + recovered,
+                           boot <= node_since_ + recovered || boot >= job.lease->claimed + job.spec->timeout,
                        8, "job {} is leased, and nobody runs it", Shown{id});
       continue;
     }

@@ -156,8 +156,9 @@ Rules::Bucket& Rules::refilled(const LimitKey& key, Instant now) {
   return bucket;
 }
 
-void Rules::begins(AttemptKey key, Running running, Instant now) {
+void Rules::begins(AttemptKey key, Running running, Instant now, BootTime boot) {
   ++moves_;
+  std::erase_if(running_, [&](const auto& entry) { return entry.second.until <= boot; });
   for (const std::string& name : running.spec->limits) {
     const auto limit = effective(running.tenant, name);
     if (!limit) continue;

@@ -58,8 +58,9 @@ class Rules {
     std::string tenant;
     std::string queue;
     const JobSpec* spec = nullptr;
+    BootTime until{};  // when its time is up, whether that is written or not
   };
-  void begins(AttemptKey key, Running running, Instant now);
+  void begins(AttemptKey key, Running running, Instant now, BootTime boot);
   void ends(AttemptKey key, bool gave_back, Instant now);
   void rate_limited(const std::string& tenant, const std::string& limit, Instant until);
   // Holds begin after the round that was told of them.

@@ -102,7 +102,8 @@ Judge::RoundState Simulation::round_state() {
           .may_start = true,
           .failed = failed_,
           .runs = site_.node().runs().size(),
-          .slots = node_options_.max_concurrency};
+          .slots = node_options_.max_concurrency,
+          .entries = site_.node().dispatcher().ready().size()};
 }
 
 void Simulation::start_node() {
