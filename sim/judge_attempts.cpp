@@ -113,10 +113,11 @@ void Judge::plain_changed(const LiveJob& job, bool is_there) {
 void Judge::judge_turns(const Run& run) {
   const Instant now = clock_.wall();
   // Entries whose jobs have ended meanwhile use up turns until they are met: then nobody can tell.
-  const auto queued = static_cast<std::size_t>(std::ranges::count_if(model_.live, [](const auto& entry) {
-    return !entry.second.lease && entry.second.row.state == JobState::queued;
+  const auto due = static_cast<std::size_t>(std::ranges::count_if(model_.live, [&](const auto& entry) {
+    const LiveJob& job = entry.second;
+    return !job.lease && job.row.state == JobState::queued && job.row.run_at <= now;
   }));
-  if (an_answer_was_lost_ || entries_ + rules_.running() > queued || a_commit_failed_) {
+  if (an_answer_was_lost_ || entries_ > due + 1 || a_commit_failed_) {
     passed_over_.clear();
     return;
   }

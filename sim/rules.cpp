@@ -114,12 +114,13 @@ std::optional<std::uint32_t> Rules::cap_of_all() const {
 // ---- What runs ----------------------------------------------------------------------------------------------------
 
 std::size_t Rules::running(const std::string& tenant) const {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(running_, [&](const auto& entry) { return entry.second.tenant == tenant; }));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      running_, [&](const auto& entry) { return counts(entry.second) && entry.second.tenant == tenant; }));
 }
 std::size_t Rules::running(const std::string& tenant, const std::string& queue) const {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      running_, [&](const auto& entry) { return entry.second.tenant == tenant && entry.second.queue == queue; }));
+  return static_cast<std::size_t>(std::ranges::count_if(running_, [&](const auto& entry) {
+    return counts(entry.second) && entry.second.tenant == tenant && entry.second.queue == queue;
+  }));
 }
 
 std::optional<Rules::LimitKey> Rules::effective(const std::string& tenant, const std::string& name) const {
@@ -131,6 +132,7 @@ std::optional<Rules::LimitKey> Rules::effective(const std::string& tenant, const
 std::size_t Rules::running_under(const LimitKey& key) const {
   std::size_t count = 0;
   for (const auto& [attempt, one] : running_) {
+    if (!counts(one)) continue;
     for (const std::string& name : one.spec->limits) {
       if (name == key.second && effective(one.tenant, name) == key) ++count;
     }
@@ -158,7 +160,7 @@ Rules::Bucket& Rules::refilled(const LimitKey& key, Instant now) {
 
 void Rules::begins(AttemptKey key, Running running, Instant now, BootTime boot) {
   ++moves_;
-  std::erase_if(running_, [&](const auto& entry) { return entry.second.until <= boot; });
+  boot_ = boot;
   for (const std::string& name : running.spec->limits) {
     const auto limit = effective(running.tenant, name);
     if (!limit) continue;
@@ -167,6 +169,7 @@ void Rules::begins(AttemptKey key, Running running, Instant now, BootTime boot) 
     findings_.expect(now >= bucket.held_until, 6, "limit {} was asked to rest until {}, and one started", name,
                      ShownTime{bucket.held_until});
     if (rule->rate) {
+      if (bucket.tokens < 1 - kRounding) bucket.tokens += std::exchange(bucket.returned, 0);
       findings_.expect(bucket.tokens >= 1 - kRounding, 6, "limit {} had {} tokens, and one started", name,
                        bucket.tokens);
       bucket.tokens -= 1;
@@ -196,6 +199,7 @@ void Rules::ends(AttemptKey key, bool gave_back, Instant now) {
       if (!limit) continue;
       const RuleText* const rule = find({.tenant = limit->first, .kind = "limit", .name = limit->second});
       Bucket& bucket = refilled(*limit, now);
+      bucket.returned += std::max(0.0, bucket.tokens + 1 - rule->burst);
       bucket.tokens = std::min(rule->burst, bucket.tokens + 1);
     }
   }
@@ -208,6 +212,7 @@ void Rules::rate_limited(const std::string& tenant, const std::string& limit, In
 }
 
 void Rules::round_over() {
+  for (auto& [key, bucket] : buckets_) bucket.returned = 0;
   for (const auto& [key, until] : holds_) {
     Bucket& bucket = buckets_[key];
     bucket.held_until = std::max(bucket.held_until, until);

@@ -1,6 +1,7 @@
 // What operators set, as the judge understands it: caps, limits, gates, pauses; and what runs under them.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -70,7 +71,10 @@ class Rules {
   // A node begins: nothing runs, all buckets are full.
   void node_begins();
   bool is_running(AttemptKey key) const { return running_.contains(key); }
-  std::size_t running() const { return running_.size(); }
+  std::size_t running() const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(running_, [this](const auto& entry) { return counts(entry.second); }));
+  }
   std::size_t running(const std::string& tenant) const;
   std::size_t running(const std::string& tenant, const std::string& queue) const;
   std::optional<std::uint32_t> cap(const std::string& tenant) const;
@@ -86,10 +90,12 @@ class Rules {
     double tokens = 1;
     Instant seen;
     Instant held_until = kInstantMin;
+    double returned = 0;   // came back to a full bucket in this round, perhaps after others had been taken
     bool learned = false;  // a provider has slowed it down
   };
   using LimitKey = std::pair<std::string, std::string>;  // tenant, or "" for all; name
 
+  bool counts(const Running& running) const { return running.until > boot_; }
   std::optional<LimitKey> effective(const std::string& tenant, const std::string& name) const;
   Bucket& refilled(const LimitKey& key, Instant now);
   std::size_t running_under(const LimitKey& key) const;
@@ -102,6 +108,7 @@ class Rules {
   std::vector<std::pair<LimitKey, Instant>> holds_;
   std::map<std::string, BootTime> opened_;  // by tenant: when something of it was last seen closed
   std::uint64_t moves_ = 0;
+  BootTime boot_{};  // when an attempt began last
 };
 
 }  // namespace carillon::sim
