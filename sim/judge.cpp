@@ -73,9 +73,7 @@ void Judge::see(const JobInserted& op) {
   LiveJob job{.row = op.row, .tenant = op.lane.tenant, .queue = op.lane.queue, .type = op.type};
   job.spec = specs_.job(op.payload);
   job.known_since = boot_;
-  if (!findings_.expect(job.spec != nullptr, 4, "job {} was stored, but nobody asked for {}", Shown{id}, op.payload)) {
-    return;
-  }
+  if (job.spec == nullptr) return findings_.add(4, "job {} was stored, but nobody asked for {}", Shown{id}, op.payload);
   findings_.expect(job.tenant == job.spec->tenant, 28, "job {} of {} is stored under {}", Shown{id}, job.spec->tenant,
                    job.tenant);
   findings_.expect(!model_.archive.contains(id) && !model_.live.contains(id), 14, "id {} is given twice", Shown{id});

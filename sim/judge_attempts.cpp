@@ -15,6 +15,9 @@ constexpr std::uint32_t kRateLimitsInARow = 20;
 // However many commits fail, what a worker said is written long before this.
 constexpr Duration kHeardWithin = 3min;
 
+// The store is told of a start that comes later than this after the claim.
+constexpr Duration kStartKnownTo = 200ms;
+
 struct Delays {
   Duration least;
   Duration most;
@@ -115,9 +118,10 @@ void Judge::judge_turns(const Run& run) {
   // Entries whose jobs have ended meanwhile use up turns until they are met: then nobody can tell.
   const auto due = static_cast<std::size_t>(std::ranges::count_if(model_.live, [&](const auto& entry) {
     const LiveJob& job = entry.second;
-    return !job.lease && job.row.state == JobState::queued && job.row.run_at <= now;
+    return !job.lease && job.row.state == JobState::queued && job.row.run_at <= now &&
+           (!job.row.schedule || slots_.is_running(job.row.schedule, now));
   }));
-  if (an_answer_was_lost_ || entries_ > due + 1 || a_commit_failed_) {
+  if (an_answer_was_lost_ || entries_ > due || a_commit_failed_) {
     passed_over_.clear();
     return;
   }
@@ -127,7 +131,8 @@ void Judge::judge_turns(const Run& run) {
   for (const auto& [tenant, jobs] : plain_) {
     if (tenant == run.job.tenant) continue;
     const auto cap = rules_.cap(tenant);
-    const bool runnable = !jobs.empty() && jobs.begin()->first + 5s < now && node_since_ + 1min < clock_.boot() &&
+    const bool runnable = !jobs.empty() && jobs.begin()->first + 5s < now &&
+                          std::max(node_since_, clock_set_at_) + 2min < clock_.boot() &&
                           rules_.is_settled(tenant, now, clock_.boot()) && (!cap || rules_.running(tenant) < *cap) &&
                           model_.live.at(jobs.begin()->second).known_since + 5s < clock_.boot();
     std::uint32_t& passed = passed_over_[tenant];
@@ -236,7 +241,7 @@ void Judge::judge_result(const Ending& ending, std::optional<AttemptResult> resu
     case AttemptResult::timeout:
       findings_.expect(!returned || word->said_boot + kHeardWithin > boot_, 8,
                        "job {} timed out long after its worker had said how it ended", name);
-      findings_.expect(boot_ >= std::max(lease.claimed, lease.started) + ending.job.spec->timeout, 13,
+      findings_.expect(boot_ >= std::max(lease.claimed, lease.started - kStartKnownTo) + ending.job.spec->timeout, 13,
                        "job {} timed out too early", name);
       ++counted_.failed;
       return;

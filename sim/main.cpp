@@ -246,7 +246,7 @@ int run(const Arguments& arguments) {
 
 }  // namespace carillon::sim
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   carillon::sim::Arguments arguments;
   CLI::App app("Simulated days of the real engine, judged.");
   app.add_option("--seconds", arguments.seconds, "as many seeds as fit");
@@ -261,10 +261,8 @@ int main(int argc, char** argv) {
   app.add_flag("--verbose", arguments.verbose, "say everything");
   CLI11_PARSE(app, argc, argv);
   std::signal(SIGABRT, carillon::sim::on_abort);
-  try {
-    return carillon::sim::run(arguments);
-  } catch (const std::exception& exception) {
-    fmt::print(stderr, "carillon_sim: {}\n", exception.what());
-    return 2;
-  }
+  return carillon::sim::run(arguments);
+} catch (const std::exception& exception) {
+  std::fputs(exception.what(), stderr);
+  return 2;
 }

@@ -33,10 +33,6 @@ class Random {
   }
   // Around `mean`, from nothing to twice as long.
   Duration around(Duration mean) { return between(Duration(std::chrono::milliseconds(1)), 2 * mean); }
-  template <typename T, std::size_t N>
-  const T& pick(const T (&from)[N]) {
-    return from[below(N)];
-  }
   template <typename Range>
   const auto& pick(const Range& from) {
     return from[below(from.size())];

@@ -70,6 +70,10 @@ class Rules {
   void clock_is_set(Instant now, Duration by);
   // A node begins: nothing runs, all buckets are full.
   void node_begins();
+  // Whether one may be over that is not written as such: then caps may be freer than the node thinks.
+  bool is_unsure(BootTime boot) const {
+    return std::ranges::any_of(running_, [&](const auto& entry) { return entry.second.until <= boot; });
+  }
   bool is_running(AttemptKey key) const { return running_.contains(key); }
   std::size_t running() const {
     return static_cast<std::size_t>(

@@ -78,7 +78,7 @@ void SimRunner::begin(std::size_t number) {
   draw(going, number);
 }
 
-Duration SimRunner::draw_duration(const JobSpec& spec) {
+Duration SimRunner::draw_duration(const JobSpec& spec) const {
   Random& random = *parts_.random;
   Duration takes = random.between(Duration(20ms), Duration(4s));
   const auto kind = random.below(100);
@@ -102,7 +102,7 @@ void SimRunner::draw(Going& going, std::size_t number) {
   add(Step::finish, number, takes);
 }
 
-Outcome SimRunner::draw_outcome(const Going& going) {
+Outcome SimRunner::draw_outcome(const Going& going) const {
   Random& random = *parts_.random;
   const Habits& habits = *parts_.habits;
   const JobSpec& spec = *going.spec;
@@ -152,7 +152,7 @@ void SimRunner::effect(std::size_t number) {
   }
   if (parts_.random->percent(5)) {
     // It threw: it did not happen.
-    static_cast<void>(port_->effect_undone(*going.run, key));
+    [[maybe_unused]] const auto unheard = port_->effect_undone(*going.run, key);
     going.outcome = fail("the effect threw", "exception");
     return;
   }

@@ -86,8 +86,8 @@ class SimRunner final : public Runner {
   void effect(std::size_t number);
   void finish(std::size_t number);
   void draw(Going& going, std::size_t number);
-  Duration draw_duration(const JobSpec& spec);
-  Outcome draw_outcome(const Going& going);
+  Duration draw_duration(const JobSpec& spec) const;
+  Outcome draw_outcome(const Going& going) const;
 
   const Parts parts_;
   std::shared_ptr<Port> port_;

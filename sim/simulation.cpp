@@ -1,6 +1,7 @@
 #include "sim/simulation.h"
 
 #include <algorithm>
+#include <array>
 
 namespace carillon::sim {
 
@@ -13,8 +14,9 @@ constexpr Duration kAuditEvery = 4min;
 constexpr Duration kScanEvery = 8h;
 
 // Around the changes of clocks, and some days far from them.
-const char* const kBegins[] = {"2026-03-27T12:00:00Z", "2026-10-23T21:30:00Z", "2026-03-06T09:00:00Z",
-                               "2026-10-30T12:00:00Z", "2026-06-10T03:17:00Z", "2026-12-30T18:00:00Z"};
+constexpr auto kBegins =
+    std::to_array<const char*>({"2026-03-27T12:00:00Z", "2026-10-23T21:30:00Z", "2026-03-06T09:00:00Z",
+                                "2026-10-30T12:00:00Z", "2026-06-10T03:17:00Z", "2026-12-30T18:00:00Z"});
 
 Instant begin_of(std::uint64_t seed) {
   Random random(seed ^ 0xBE617ULL);
@@ -234,7 +236,8 @@ void Simulation::settle() {
   if (judge_.findings().any()) return;
   for (const RulePut& put : world_.all_open()) change_rule(put);
   for (const ScheduleRow* row : judge_.slots().rows()) {
-    if (!row->deleted_at) static_cast<void>(site_.client().resume(row->tenant, row->name));
+    if (!row->deleted_at) [[maybe_unused]]
+      const auto unheard = site_.client().resume(row->tenant, row->name);
   }
   habits_ = {.failed = 10, .permanent = 0, .retry_after = 0, .deferred = 0, .rate_limited = 0, .late = 0, .never = 0};
   site_.runner().wake_all();
@@ -243,7 +246,7 @@ void Simulation::settle() {
   for (const ScheduleRow* row : judge_.slots().rows()) {
     if (row->deleted_at) continue;
     const ScheduleRow kept = *row;
-    static_cast<void>(site_.client().delete_schedule(kept.tenant, kept.name));
+    [[maybe_unused]] const auto unheard = site_.client().delete_schedule(kept.tenant, kept.name);
   }
   // However far the clock was set back, what waits for its time is waited for.
   BootTime end = boot() + 36h;

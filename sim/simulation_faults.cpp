@@ -1,5 +1,6 @@
 // What goes wrong in a simulation.
 #include <algorithm>
+#include <array>
 
 #include "sim/simulation.h"
 
@@ -19,12 +20,12 @@ void Simulation::next_fault() {
     int what;
   };
   std::vector<Choice> choices;
-  const Duration all[] = {plagues_.crash_every, plagues_.pause_every, plagues_.commit_every, plagues_.jump_every,
-                          plagues_.drain_every};
+  const auto all = std::to_array<Duration>(
+      {plagues_.crash_every, plagues_.pause_every, plagues_.commit_every, plagues_.jump_every, plagues_.drain_every});
   double rate = 0;
-  for (int i = 0; i < 5; ++i) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
     if (!often(all[i])) continue;
-    choices.push_back({.every = all[i], .what = i});
+    choices.push_back({.every = all[i], .what = static_cast<int>(i)});
     rate += 1.0 / static_cast<double>(all[i].count());
   }
   if (choices.empty()) {
@@ -174,7 +175,7 @@ void Simulation::drain() {
 
 void Simulation::jump() {
   report_.faults.add(Fault::clock_jump);
-  static constexpr Duration kJumps[] = {1h, -1h, 24h, -24h, 90s, -90s};
+  static constexpr auto kJumps = std::to_array<Duration>({1h, -1h, 24h, -24h, 90s, -90s});
   const Duration by = random_.pick(kJumps);
   trace_.say(now(), "the wall clock jumps by {} s", std::chrono::duration_cast<std::chrono::seconds>(by).count());
   judge_.rules().clock_is_set(now(), by);

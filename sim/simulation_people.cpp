@@ -83,7 +83,7 @@ void Simulation::edit_schedule() {
     std::optional<Instant> until;
     if (random_.percent(60)) until = now() + random_.between(Duration(1min), Duration(10h));
     trace_.say(now(), "pause {} until {}", row.name, until ? format_instant(*until) : "resumed");
-    static_cast<void>(site_.client().pause(row.tenant, row.name, until));
+    [[maybe_unused]] const auto unheard = site_.client().pause(row.tenant, row.name, until);
   } else if (what < 8) {
     std::vector<const ScheduleRow*> rows = judge_.slots().rows();
     std::erase_if(rows, [](const ScheduleRow* one) { return one->deleted_at || !one->paused_until; });
@@ -91,11 +91,11 @@ void Simulation::edit_schedule() {
     report_.faults.add(Fault::schedule_resume);
     const ScheduleRow paused = *random_.pick(rows);
     trace_.say(now(), "resume {}", paused.name);
-    static_cast<void>(site_.client().resume(paused.tenant, paused.name));
+    [[maybe_unused]] const auto unheard = site_.client().resume(paused.tenant, paused.name);
   } else if (what < 9) {
     report_.faults.add(Fault::schedule_delete);
     trace_.say(now(), "delete {}", row.name);
-    static_cast<void>(site_.client().delete_schedule(row.tenant, row.name));
+    [[maybe_unused]] const auto unheard = site_.client().delete_schedule(row.tenant, row.name);
   } else {
     report_.faults.add(Fault::schedule_create);
     // Often under the name of one that was deleted.
@@ -175,7 +175,7 @@ void Simulation::act_on_job() {
       const JobSpec& spec = *chosen->second.spec;
       const bool plain = !spec.retry && spec.lease == kLeaseDefault && spec.on_ambiguous == OnAmbiguous::retry;
       if (follows || has_key || has_deadline || !plain) break;
-      static_cast<void>(client.rerun(tenant, id));
+      [[maybe_unused]] const auto unheard = client.rerun(tenant, id);
       break;
     }
   }
@@ -244,7 +244,7 @@ void Simulation::operate() {
     report_.faults.add(Fault::operator_word);
     const std::string tenant = row->tenant;
     const std::string name = row->name;
-    static_cast<void>(site_.client().trigger(tenant, name, {}));
+    [[maybe_unused]] const auto unheard = site_.client().trigger(tenant, name, {});
     return;
   }
   report_.faults.add(Fault::bulk_retry);
@@ -253,7 +253,7 @@ void Simulation::operate() {
   BulkRequest request{.action = random_.percent(80) ? BulkAction::retry : BulkAction::discard,
                       .query = {.tenant = world_.any_tenant()}};
   if (random_.percent(50)) request.rate = 2;
-  static_cast<void>(site_.client().bulk(request));
+  [[maybe_unused]] const auto unheard = site_.client().bulk(request);
 }
 
 }  // namespace carillon::sim

@@ -37,7 +37,7 @@ void Site::cut_leases() {
     lease.until = clock_.boot() + left;
     tx.update_lease(lease);
   }
-  static_cast<void>(inner_->commit());
+  [[maybe_unused]] const auto unheard = inner_->commit();
 }
 
 void Site::open_store() {

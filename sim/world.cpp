@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
+
 #include "core/retry_json.h"
 
 namespace carillon::sim {
@@ -11,16 +13,17 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const char* const kTypes[] = {"mail.send", "report.build", "sync.run", "image.scale"};
-const char* const kQueues[] = {"default", "default", "default", "mail", "bulk"};
-const char* const kLimits[] = {"api", "smtp", "gpu"};
-const char* const kZones[] = {"UTC", "Europe/London", "America/New_York"};
-const char* const kDays[] = {"sun", "mon", "tue", "wed", "thu", "fri", "sat"};
-const char* const kTimes[] = {"00:30", "01:30", "02:30", "06:00", "08:00", "12:00", "23:45"};
-const char* const kCrons[] = {"15 */3 * * *", "30 2 * * *", "0 8 * * 1-5", "30 1 * * *", "*/40 6-9 * * *", "0 0 * * *"};
-const char* const kRrules[] = {"FREQ=DAILY;INTERVAL=2;BYHOUR=2;BYMINUTE=30;BYSECOND=0", "FREQ=HOURLY;INTERVAL=5",
-                               "FREQ=WEEKLY;BYDAY=MO,SU,SA;BYHOUR=8;BYMINUTE=0;BYSECOND=0",
-                               "FREQ=DAILY;BYHOUR=1,13;BYMINUTE=30;BYSECOND=0"};
+constexpr auto kTypes = std::to_array<const char*>({"mail.send", "report.build", "sync.run", "image.scale"});
+constexpr auto kQueues = std::to_array<const char*>({"default", "default", "default", "mail", "bulk"});
+constexpr auto kLimits = std::to_array<const char*>({"api", "smtp", "gpu"});
+constexpr auto kZones = std::to_array<const char*>({"UTC", "Europe/London", "America/New_York"});
+constexpr auto kDays = std::to_array<const char*>({"sun", "mon", "tue", "wed", "thu", "fri", "sat"});
+constexpr auto kTimes = std::to_array<const char*>({"00:30", "01:30", "02:30", "06:00", "08:00", "12:00", "23:45"});
+constexpr auto kCrons = std::to_array<const char*>(
+    {"15 */3 * * *", "30 2 * * *", "0 8 * * 1-5", "30 1 * * *", "*/40 6-9 * * *", "0 0 * * *"});
+constexpr auto kRrules = std::to_array<const char*>(
+    {"FREQ=DAILY;INTERVAL=2;BYHOUR=2;BYMINUTE=30;BYSECOND=0", "FREQ=HOURLY;INTERVAL=5",
+     "FREQ=WEEKLY;BYDAY=MO,SU,SA;BYHOUR=8;BYMINUTE=0;BYSECOND=0", "FREQ=DAILY;BYHOUR=1,13;BYMINUTE=30;BYSECOND=0"});
 
 Duration time_of(std::string_view text) {
   return std::chrono::hours((text[0] - '0') * 10 + (text[1] - '0')) +
@@ -105,10 +108,10 @@ ScheduleSpec& World::draw_schedule(const std::string& tenant, const std::string&
   ScheduleSpec& spec = specs_.add_schedule();
   spec.tenant = tenant;
   spec.name = name;
-  static constexpr Kind kKinds[] = {Kind::every,  Kind::every,  Kind::daily, Kind::daily,
-                                    Kind::weekly, Kind::weekly, Kind::cron,  Kind::rrule};
+  static constexpr auto kKinds = std::to_array<Kind>(
+      {Kind::every, Kind::every, Kind::daily, Kind::daily, Kind::weekly, Kind::weekly, Kind::cron, Kind::rrule});
   spec.kind = random_.pick(kKinds);
-  static constexpr Duration kEvery[] = {30min, 1h, 2h, 3h, 4h, 6h, 90min};
+  static constexpr auto kEvery = std::to_array<Duration>({30min, 1h, 2h, 3h, 4h, 6h, 90min});
   spec.every = random_.pick(kEvery);
   if (random_.percent(50)) {
     spec.anchor =
@@ -125,8 +128,8 @@ ScheduleSpec& World::draw_schedule(const std::string& tenant, const std::string&
   spec.misfire = misfire == 0 ? Misfire::skip : misfire == 1 ? Misfire::all : Misfire::latest;
   spec.misfire_max = random_.between(1, 6);
   spec.grace = std::chrono::seconds(random_.percent(30) ? random_.between(1, 600) : 60);
-  static constexpr Overlap kOverlaps[] = {Overlap::allow, Overlap::allow, Overlap::skip, Overlap::queue_one,
-                                          Overlap::replace};
+  static constexpr auto kOverlaps =
+      std::to_array<Overlap>({Overlap::allow, Overlap::allow, Overlap::skip, Overlap::queue_one, Overlap::replace});
   spec.overlap = spec.misfire == Misfire::all ? Overlap::allow : random_.pick(kOverlaps);
   if (random_.percent(40)) spec.jitter = std::chrono::seconds(random_.between(1, 600));
   spec.enabled = random_.percent(96);
