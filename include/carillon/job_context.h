@@ -57,7 +57,8 @@ class JobContext {
   // Runs `effect` unless an earlier attempt has done so under this key. The key is the tenant's. An effect that throws
   // is taken as not done. If an earlier attempt may or may not have done it (invariant 18), the job's `on_ambiguous`
   // decides: run again, or stop here and park the job.
-  // Throws (and so ends the attempt) when the lease is no longer ours or the store cannot be written.
+  // Throws (and so ends the attempt) when the lease is no longer ours, when another job is doing the same effect at
+  // this moment, or when the store cannot be written.
   virtual OnceResult once(std::string_view key, const std::function<void()>& effect) = 0;
 
   // Whether to stop: cancelled by someone, timed out, lease lost, or the engine wants to end.

@@ -41,10 +41,9 @@ void put_if(JsonObject& object, std::string_view name, const std::optional<std::
   if (text) object.text(name, *text);
 }
 
-std::optional<std::string> text_if(const StoredObject& object, std::string_view name) {
-  std::string text = object.text(name);
-  if (text.empty()) return std::nullopt;
-  return text;
+std::optional<std::string> text_if(const Json& json, const StoredObject& object, std::string_view name) {
+  if (!json.find(name)) return std::nullopt;
+  return object.text(name);
 }
 
 }  // namespace
@@ -63,6 +62,7 @@ std::string write_bulk(const BulkState& bulk) {
   put_if(object, "schedule", bulk.filter.schedule);
   put_if(object, "subject", bulk.filter.subject);
   put_if(object, "tag", bulk.filter.tag);
+  put_instant(object, "until", bulk.filter.until);
   // In thousandths: the store's numbers are whole.
   if (bulk.rate) object.integer("rate_milli", std::llround(*bulk.rate * 1000));
   return object.str();
@@ -85,20 +85,22 @@ Result<BulkState> read_bulk(std::string_view text) {
   for (const std::string& name : object.texts("states")) {
     if (const auto state = job_state_from(name)) bulk.filter.states.push_back(*state);
   }
-  bulk.filter.type = text_if(object, "type");
-  bulk.filter.queue = text_if(object, "queue");
-  bulk.filter.schedule = text_if(object, "schedule");
-  bulk.filter.subject = text_if(object, "subject");
-  bulk.filter.tag = text_if(object, "tag");
+  bulk.filter.type = text_if(json, object, "type");
+  bulk.filter.queue = text_if(json, object, "queue");
+  bulk.filter.schedule = text_if(json, object, "schedule");
+  bulk.filter.subject = text_if(json, object, "subject");
+  bulk.filter.tag = text_if(json, object, "tag");
+  bulk.filter.until = object.instant("until");
   if (const auto rate = object.integer("rate_milli")) bulk.rate = static_cast<double>(*rate) / 1000;
   return bulk;
 }
 
+DocumentKey BulkWork::key_of(const BulkState& state) {
+  return {.tenant = state.filter.tenant, .kind = std::string(kBulkKind), .name = state.info.id};
+}
+
 Result<void> BulkWork::put(const BulkState& state) {
-  TRY(store_.admin().put_document(
-      {.key = {.tenant = state.filter.tenant, .kind = std::string(kBulkKind), .name = state.info.id},
-       .body = write_bulk(state)},
-      std::nullopt));
+  TRY(store_.admin().put_document({.key = key_of(state), .body = write_bulk(state)}, std::nullopt));
   return {};
 }
 
@@ -128,7 +130,9 @@ Result<BulkInfo> BulkWork::begin(Round& round, const BulkRequest& request) {
                              .queue = query.queue,
                              .schedule = query.schedule,
                              .subject = query.subject,
-                             .tag = query.tag},
+                             .tag = query.tag,
+                             // What is made from now on is not meant. Ids know the time to the millisecond.
+                             .until = add_clamped(round.now, std::chrono::milliseconds(1))},
                   .rate = request.rate};
   // Retry and discard mean parked jobs; others would only be refused and counted as failures.
   if (request.action != BulkAction::cancel) state.filter.states = {JobState::dlq};
@@ -151,8 +155,12 @@ Result<BulkInfo> BulkWork::stop(Round& round, std::string_view tenant, std::stri
 
 void BulkWork::resume(const Document& document) {
   auto state = read_bulk(document.body);
-  if (!state || state->info.state != kRunning) return;
-  works_[{document.key.tenant, document.key.name}] = {.state = *std::move(state)};
+  const std::pair key(document.key.tenant, document.key.name);
+  if (!state || state->info.state != kRunning) {
+    works_.erase(key);
+    return;
+  }
+  works_[key] = {.state = *std::move(state)};
 }
 
 std::optional<BootTime> BulkWork::next_at() const {
@@ -165,26 +173,35 @@ std::optional<BootTime> BulkWork::next_at() const {
 
 Result<void> BulkWork::step(Round& round) {
   for (const auto& [key, work] : works_) {
-    if (work.next_at > round.boot) continue;
-    BulkState state = work.state;
-    // With a rate: a tenth of a second's worth at a time, at least one.
-    const double share = state.rate ? std::max(1.0, *state.rate / 10) : static_cast<double>(kStep);
-    const auto limit = static_cast<std::size_t>(std::min(share, static_cast<double>(kStep)));
-    TRY_ASSIGN(const BulkStep step,
-               store_.jobs().act_on(state.filter, action_of(state.info.action), state.after, limit));
-    round.add_ready(step.ready);
-    state.info.done += step.changed;
-    state.info.failed += step.refused;
-    state.after = step.next_after;
-    if (step.end) state.info.state = kDone;
-    TRY(put(state));
-    // Rows that did not match cost nothing of the rate.
-    Duration pause{};
-    if (state.rate) {
-      pause = std::chrono::microseconds(std::llround(1e6 * static_cast<double>(step.changed) / *state.rate));
-    }
-    remember(round, state, round.boot + pause);
+    if (work.next_at <= round.boot) TRY(step(round, work));
   }
+  return {};
+}
+
+Result<void> BulkWork::step(Round& round, const Work& work) {
+  // What is stored decides: it may have been stopped in this very round.
+  TRY_ASSIGN(const Document document, store_.admin().document(key_of(work.state)));
+  TRY_ASSIGN(BulkState state, read_bulk(document.body));
+  if (state.info.state != kRunning) {
+    remember(round, state, round.boot);
+    return {};
+  }
+  // With a rate: a tenth of a second's worth at a time, at least one.
+  const double share = state.rate ? std::max(1.0, *state.rate / 10) : static_cast<double>(kStep);
+  const auto changes = static_cast<std::size_t>(std::min(share, static_cast<double>(kStep)));
+  TRY_ASSIGN(const BulkStep step,
+             store_.jobs().act_on(state.filter, action_of(state.info.action), state.after, {kStep, changes}));
+  round.add_ready(step.ready);
+  state.info.done += step.changed;
+  state.info.failed += step.refused;
+  state.after = step.next_after;
+  if (step.end || (state.filter.until && made_at(step.next_after) >= *state.filter.until)) state.info.state = kDone;
+  TRY(put(state));
+  Duration pause{};
+  if (state.rate) {
+    pause = std::chrono::microseconds(std::llround(1e6 * static_cast<double>(step.changed) / *state.rate));
+  }
+  remember(round, state, round.boot + pause);
   return {};
 }
 

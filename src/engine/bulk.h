@@ -47,7 +47,9 @@ class BulkWork {
     BulkState state;
     BootTime next_at{};
   };
+  static DocumentKey key_of(const BulkState& state);
   Result<void> put(const BulkState& state);
+  Result<void> step(Round& round, const Work& work);
   void remember(Round& round, const BulkState& state, BootTime next_at);
 
   Store& store_;

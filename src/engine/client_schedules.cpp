@@ -70,8 +70,10 @@ Result<std::vector<ScheduleInfo>> NodeClient::schedules(std::string_view tenant,
 }
 
 Result<ScheduleInfo> NodeClient::pause(std::string_view tenant, std::string_view name, std::optional<Instant> until) {
-  TRY_ASSIGN(const ScheduleRow row,
-             node_.call<ScheduleRow>([&](Round& round) { return node_.planner().pause(round, tenant, name, until); }));
+  TRY_ASSIGN(const ScheduleRow row, node_.call<ScheduleRow>([&](Round& round) {
+    node_.take_back_of(round, tenant, name);
+    return node_.planner().pause(round, tenant, name, until);
+  }));
   return info_of(row);
 }
 
@@ -130,6 +132,7 @@ Result<Explanation> NodeClient::explain(std::string_view tenant, JobId id) {
                            .limits = facts.job.limits,
                            .notifies = facts.job.notifies};
     TRY_ASSIGN(facts.held_by, node_.call<std::optional<std::string>>([&](Round& round) {
+      if (!node_.rules().config().enabled) return Result<std::optional<std::string>>("disabled");
       return Result<std::optional<std::string>>(node_.holds(place, round.now));
     }));
   }

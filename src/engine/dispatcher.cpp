@@ -4,6 +4,15 @@
 
 namespace carillon {
 
+void Dispatcher::serve_only(std::function<bool(std::string_view)> serves) {
+  serves_ = std::move(serves);
+  for (const TypeId type : types_) close_unless_served(type);
+}
+
+void Dispatcher::close_unless_served(TypeId type) {
+  if (serves_) ready_.set_type_closed(type, !serves_(jobs_.type_name(type)));
+}
+
 PlaceId Dispatcher::plain_place(const ReadyJob& job) {
   const auto key = (static_cast<std::uint64_t>(job.lane.value) << 32U) ^ static_cast<std::uint64_t>(job.type.value);
   const auto known = plain_places_.find(key);
@@ -11,7 +20,7 @@ PlaceId Dispatcher::plain_place(const ReadyJob& job) {
   const Lane lane = jobs_.lane(job.lane);
   const PlaceId place = ready_.place({.tenant = lane.tenant, .queue = lane.queue, .type = job.type});
   plain_places_.emplace(key, place);
-  if (serves_ && !serves_(jobs_.type_name(job.type))) ready_.set_type_closed(job.type, true);
+  if (types_.insert(job.type).second) close_unless_served(job.type);
   return place;
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <queue>
+#include <set>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -25,8 +26,8 @@ class Dispatcher {
   ReadySet& ready() { return ready_; }
   const ReadySet& ready() const { return ready_; }
 
-  // Types that it refuses stay queued: nobody here runs them. Before the first job.
-  void serve_only(std::function<bool(std::string_view)> serves) { serves_ = std::move(serves); }
+  // From now on, types that it does not name stay where they are.
+  void serve_only(std::function<bool(std::string_view)> serves);
 
   // Inside of a transaction: it asks the store for lanes, and for what limits and gates need. Jobs due after `horizon`
   // stay on disk.
@@ -50,12 +51,14 @@ class Dispatcher {
   };
 
   PlaceId plain_place(const ReadyJob& job);
+  void close_unless_served(TypeId type);
 
   JobStore& jobs_;
   std::function<bool(std::string_view)> serves_;
   ReadySet ready_;
   std::priority_queue<Later> later_;
   std::unordered_map<std::uint64_t, PlaceId> plain_places_;  // by lane and type
+  std::set<TypeId> types_;                                   // of all that was ever added
 };
 
 }  // namespace carillon

@@ -4,11 +4,35 @@
 
 #include <exception>
 
+#include "base/json_check.h"
 #include "engine/run_context.h"
 
 namespace carillon {
 
 namespace {
+
+// What a handler says about a failure is for people: longer than this it is cut.
+constexpr std::size_t kErrorBytesMax = 10'000;
+
+void cut(std::string& text) {
+  if (text.size() <= kErrorBytesMax) return;
+  constexpr std::string_view kMore = " …";
+  text.resize(kErrorBytesMax - kMore.size());
+  // Not in the middle of a character: back to before its first byte.
+  while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xC0U) == 0x80U) text.pop_back();
+  if (!text.empty() && static_cast<unsigned char>(text.back()) >= 0xC0U) text.pop_back();
+  text += kMore;
+}
+
+// The outcome as it can be stored.
+Outcome checked(Outcome outcome) {
+  cut(outcome.error);
+  if (outcome.output.empty()) return outcome;
+  if (const auto json = check_json(outcome.output); !json) {
+    return fail(fmt::format("the output of the handler is not JSON: {}", json.error().message), "refused");
+  }
+  return outcome;
+}
 
 Outcome call_handler(const RunPtr& run, const Handlers& handlers, Port& port, Finished& finished) {
   const auto handler = handlers.find(run->job.type);
@@ -50,7 +74,7 @@ std::optional<Finished> refuse_to_start(const RunPtr& run, Port& port) {
 Finished execute(const RunPtr& run, const Handlers& handlers, Port& port) {
   if (auto refused = refuse_to_start(run, port)) return *std::move(refused);
   Finished finished{.run = run};
-  finished.outcome = call_handler(run, handlers, port, finished);
+  finished.outcome = checked(call_handler(run, handlers, port, finished));
   return finished;
 }
 

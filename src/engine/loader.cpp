@@ -8,8 +8,9 @@ namespace {
 
 constexpr std::size_t kRulesPage = 500;
 constexpr std::size_t kJobsPage = 5000;
-// How far ahead of their time far-off jobs come into memory. Less than what makes a job far-off.
-constexpr Duration kAhead = std::chrono::minutes(10);
+// How far ahead of their time far-off jobs come into memory. More than what makes a job far-off (10 minutes), and by
+// more than a round or a tick takes: what is not far-off when it is written must lie within the horizon.
+constexpr Duration kAhead = std::chrono::minutes(15);
 
 }  // namespace
 
@@ -19,8 +20,8 @@ Result<void> Loader::step(Round& round) {
     case Stage::schedules: {
       TRY_ASSIGN(const bool end, planner_.load(round));
       if (end) {
-        round.on_commit.emplace_back([this] { stage_ = jobs_are_loaded_ ? Stage::done : Stage::jobs; });
-        if (!jobs_are_loaded_) horizon_ = add_clamped(round.now, kAhead);
+        round.on_commit.emplace_back([this] { stage_ = has_jobs_ ? Stage::done : Stage::jobs; });
+        if (!has_jobs_ && !jobs_to_) horizon_ = add_clamped(round.now, kAhead);
       }
       return {};
     }
@@ -30,11 +31,30 @@ Result<void> Loader::step(Round& round) {
   return {};
 }
 
-void Loader::load_rules_again() {
+void Loader::reload() {
   stage_ = Stage::rules;
   rules_to_ = {};
   documents_.clear();
   planner_.load_again();
+}
+
+bool Loader::will_find(const ReadyJob& job, Instant now) const {
+  if (has_jobs_) return false;
+  switch (stage_) {
+    case Stage::rules:
+    case Stage::schedules:
+      if (!jobs_to_) return job.run_at <= add_clamped(now, kAhead);
+      [[fallthrough]];
+    case Stage::jobs: return job.id > jobs_to_ && job.run_at <= horizon_;
+    case Stage::done: return false;
+  }
+  return false;
+}
+
+void Loader::step_over(std::span<const ReadyJob> jobs, Instant now) {
+  for (const ReadyJob& job : jobs) {
+    if (will_find(job, now)) stepped_over_.insert(job.id);
+  }
 }
 
 Result<void> Loader::load_rules(Round& round) {
@@ -61,13 +81,16 @@ Result<void> Loader::load_rules(Round& round) {
 }
 
 Result<void> Loader::load_jobs(Round& round) {
-  TRY_ASSIGN(const LivePage page, store_.jobs().load_live(jobs_to_, horizon_, kJobsPage));
+  TRY_ASSIGN(LivePage page, store_.jobs().load_live(jobs_to_, horizon_, kJobsPage));
+  std::erase_if(page.jobs, [&](const ReadyJob& job) { return stepped_over_.contains(job.id); });
   TRY(dispatcher_.add(page.jobs, kInstantMax, round.now));
   // A page that is read again after a failed commit gives entries twice; the second claim of a job finds it leased.
   round.on_commit.emplace_back([this, next = page.next_after, end = page.end] {
     jobs_to_ = next;
-    if (end) stage_ = Stage::done;
-    jobs_are_loaded_ = end;
+    if (!end) return;
+    has_jobs_ = true;
+    stage_ = Stage::done;
+    stepped_over_.clear();
   });
   return {};
 }

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <set>
+#include <span>
+#include <unordered_set>
 
 #include "engine/bulk.h"
 #include "engine/dispatcher.h"
@@ -27,10 +29,10 @@ class Loader {
   bool has_rules() const { return stage_ > Stage::rules; }
   bool is_done() const { return stage_ == Stage::done; }
   Result<void> step(Round& round);
-
-  // A commit whose fate is unknown may have stored rules and schedules: they are read once more. Its jobs are known, as
-  // they stand in the ready set before the commit.
-  void load_rules_again();
+  // After a commit whose answer was lost the memory may have missed a change: rules and schedules are read once more.
+  void reload();
+  // They became ready while it reads, and stand in memory already: it steps over them.
+  void step_over(std::span<const ReadyJob> jobs, Instant now);
 
   // Jobs due by then are in memory; later ones are on disk.
   Instant horizon() const { return horizon_; }
@@ -42,6 +44,7 @@ class Loader {
 
   Result<void> load_rules(Round& round);
   Result<void> load_jobs(Round& round);
+  bool will_find(const ReadyJob& job, Instant now) const;
 
   Store& store_;
   Dispatcher& dispatcher_;
@@ -49,10 +52,11 @@ class Loader {
   RuleBook& rules_;
   BulkWork& bulk_;
   Stage stage_ = Stage::rules;
-  bool jobs_are_loaded_ = false;
   std::set<DocumentKey> documents_;  // that this reading has met
   DocumentKey rules_to_;
   JobId jobs_to_;
+  bool has_jobs_ = false;  // all of them have been read
+  std::unordered_set<JobId> stepped_over_;
   Instant horizon_ = kInstantMin;
 };
 

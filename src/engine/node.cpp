@@ -17,8 +17,9 @@ constexpr std::size_t kCallsMax = 1000;   // in one round
 constexpr std::size_t kClaimsMax = 1000;  // in one round
 constexpr Duration kRetryFirst = std::chrono::milliseconds(10);
 constexpr Duration kRetryMax = std::chrono::seconds(1);
-// Jobs due within this are held in memory, as in Loader.
-constexpr Duration kAhead = std::chrono::minutes(10);
+// Jobs due within this are held in memory even if the loader has not come so far: more than what makes a job far-off
+// for the store (10 minutes), whose clock is a little ahead of the round's.
+constexpr Duration kAhead = std::chrono::minutes(11);
 
 void keep_shorter(Duration& sleep, Duration until) { sleep = std::clamp(until, Duration::zero(), sleep); }
 
@@ -55,11 +56,16 @@ bool Node::commit(Round& round, const std::function<Result<void>()>& body) {
   CHECK(!in_round_);
   in_round_ = true;
   Result<void> written;
-  Result<void> committed = store_.atomically([&] { written = body(); });
+  Result<void> committed = store_.atomically([&] {
+    // Not before the transaction's own time, which may have had to wait for the store: what is due to it is due to us.
+    round.now = store_.jobs().now();
+    written = body();
+  });
   in_round_ = false;
   if (!committed || !written) {
     const Error& error = committed ? written.error() : committed.error();
     ++failures_;
+    commit_error_ = error;
     Round failed{.now = round.now, .listening = round.listening};
     failed.tell(StoreFailed{.message = error.message});
     tell(failed);
@@ -69,12 +75,9 @@ bool Node::commit(Round& round, const std::function<Result<void>()>& body) {
   if (!committed) {
     // Its claims may be stored all the same, if only the answer was lost.
     recover_ = true;
-    commit_error_ = committed.error();
-    // Nothing of it happened, or nobody knows: it is told when it is done again.
+    // What did not happen is neither told nor counted (invariant 34).
     round.events.clear();
     round.counts = {};
-    // What was asked for may be stored without our knowing.
-    if (commit_error_.code == ErrorCode::unavailable) loader_.load_rules_again();
     return false;
   }
   for (const auto& follow : round.on_commit) follow();
@@ -86,15 +89,18 @@ bool Node::commit(Round& round, const std::function<Result<void>()>& body) {
 Duration Node::step() {
   driver_ = std::this_thread::get_id();
   Round round = begin_round();
-  calls_ = inbox_.take(kCallsMax);
+  // Calls wait for the rules, by which they are judged; but not for a store that does not answer.
+  if (loader_.has_rules() || failures_ > 0) calls_ = inbox_.take(kCallsMax);
   take_finished(round);
   collect_due(round);
   dispatcher_.advance_to(round.now);
   open_gates(round);
+  freed_ = false;
   pick(round);
   if (has_work(round)) {
     claimed_.reset();
     const bool committed = commit(round, [&] { return write(round); });
+    commit_took_ = clock_.boot() - round.boot;
     if (committed) {
       start(round);
     } else {
@@ -121,18 +127,21 @@ bool Node::has_work(const Round& round) const {
 }
 
 Result<void> Node::write(Round& round) {
-  // What people ask comes first: it must have its answer. Settles come before deadlines (invariant 23).
+  // What people ask comes first: it must have its answer, by rules that are known. Settles come before deadlines
+  // (invariant 23).
+  if (!loader_.has_rules()) TRY(loader_.step(round));
   for (const Call& call : calls_) call.run(round);
   TRY(write_settlements(round));
   TRY(write_heartbeats(round));
   if (recover_) TRY(recover_leases(round));
   if (round.boot >= next_tick_) TRY(keep_up(round));
-  if (!loader_.is_done()) TRY(loader_.step(round));
   if (loader_.has_rules()) TRY(plan(round));
   if (const auto at = bulk_.next_at(); at && *at <= round.boot) TRY(bulk_.step(round));
   if (loader_.is_done() && pruner_.next_at() <= round.boot) {
     TRY(pruner_.step(round, rules_.retention(options_.retention)));
   }
+  // After all that makes jobs: a page that it reads holds those too, so that none falls between the two.
+  if (loader_.has_rules() && !loader_.is_done()) TRY(loader_.step(round));
   TRY(add_ready(round));
   TRY(claim(round));
   tell_finalized(round);
@@ -163,9 +172,15 @@ void Node::tell_finalized(Round& round) {
 Instant Node::horizon(Instant now) const { return std::max(loader_.horizon(), add_clamped(now, kAhead)); }
 
 Result<void> Node::add_ready(Round& round) {
-  if (const std::vector<ReadyJob> released = planner_.take_released(); !released.empty()) round.add_ready(released);
+  if (planner_.has_released()) round.add_ready(planner_.take_released(round));
   if (round.ready.empty()) return {};
-  return dispatcher_.add(round.ready, horizon(round.now), round.now);
+  const Instant until = horizon(round.now);
+  if (!loader_.is_done()) {
+    // What stays on disk is the loader's to find.
+    std::erase_if(round.ready, [&](const ReadyJob& job) { return job.run_at > until; });
+    loader_.step_over(round.ready, round.now);
+  }
+  return dispatcher_.add(round.ready, until, round.now);
 }
 
 Duration Node::sleep_after(Instant now, BootTime boot) {
@@ -182,6 +197,7 @@ Duration Node::sleep_after(Instant now, BootTime boot) {
     if (at) keep_shorter(sleep, *at - boot);
   };
   if (!settling_.empty() || !inbox_.empty() || planner_.has_released() || picked_all_) return {};
+  if (dispatching_ && freed_ && dispatcher_.ready().size() > 0) return {};
   until_boot(next_tick_);
   until_boot(runs_.next_due());
   until_boot(pruner_.next_at());
@@ -199,6 +215,13 @@ void Node::perform(Call call) {
   if (options_.threaded && driver_.load() != std::this_thread::get_id()) {
     inbox_.put(std::move(call));
     return;
+  }
+  while (!loader_.has_rules()) {
+    step();
+    if (failures_ > 0) {
+      call.finish(std::unexpected(commit_error_));
+      return;
+    }
   }
   Round round = begin_round();
   const bool committed = commit(round, [&]() -> Result<void> {
@@ -221,7 +244,12 @@ void Node::ask_to_stop(Round& round, JobId job) {
 
 void Node::apply_document(Round& round, const DocumentKey& key, std::optional<std::string> body) {
   round.on_commit.emplace_back([this, key, body = std::move(body), now = round.now] {
+    const Zone zone = rules_.zone_of(key.tenant);
     rules_.apply(key, body ? std::optional<std::string_view>(*body) : std::nullopt, dispatcher_.ready(), now);
+    if (rules_.zone_of(key.tenant).name() != zone.name()) planner_.zone_changed(key.tenant);
+    // Attempts that wait for a thread were claimed by other rules. Gates are looked at when they start.
+    if (key.kind == kMaintenanceKind || (key.kind == kSettingsKind && !rules_.is_paused(key.tenant))) return;
+    take_back([&](const Run& run) { return key.tenant.empty() || run.job.tenant == key.tenant; });
   });
 }
 
@@ -259,10 +287,11 @@ std::size_t Node::room_for_claims(const Round& round) {
   const std::uint32_t all = rules_.config().max_concurrent_jobs.value_or(options_.max_concurrency);
   std::size_t allowed = std::min(all, options_.max_concurrency);
   // Claims may run ahead of handlers, so that one commit serves many; a lower cap for all leaves no room for that. By
-  // as many as have returned lately, or since the last round, which on a slow disk is longer ago; by twice that if the
-  // handlers had nothing left to do.
+  // as many as were finished lately, or quickly during the last commit, which on a slow disk is longer ago; by twice
+  // that if the handlers had nothing left to do.
   if (all >= options_.max_concurrency) {
-    const std::size_t ahead = std::max(runs_.lately_finished(round.boot), running == 0 ? 2 * returned : returned);
+    const auto quick = static_cast<std::size_t>(std::ranges::count_if(settling_, &Settling::quick));
+    const std::size_t ahead = std::max(runs_.lately_finished(round.boot), running == 0 ? 2 * quick : quick);
     allowed += std::min(ahead, options_.prefetch_max);
   }
   return allowed - std::min(allowed, running);
@@ -277,7 +306,7 @@ Result<void> Node::claim(Round& round) {
   TRY_ASSIGN(claimed_, store_.jobs().claim({.worker = options_.worker, .in_process = true, .jobs = ids}));
   for (const Changed& one : claimed_->overdue) changed(round, one);
   for (const HeldJob& held : claimed_->held) {
-    round.on_commit.emplace_back([this, held] { planner_.hold(held.schedule, held.job); });
+    round.on_commit.emplace_back([this, held] { planner_.hold(held); });
   }
   // The clock was set back, or somebody moved them: they wait again.
   if (!mutant(Mutant::early_jobs_dropped)) TRY(dispatcher_.add(claimed_->early, horizon(round.now), round.now));
@@ -321,10 +350,8 @@ void Node::start(Round& round) {
 // ---- Gates ------------------------------------------------------------------------------------------------------
 
 void Node::open_gates(const Round& round) {
-  // A clock that was set back shows times again at which gates close and open.
-  const bool was_set_back = round.now < std::exchange(gates_seen_, round.now);
   const auto next = rules_.next_change();
-  if (!was_set_back && (!next || *next > round.now)) return;
+  if ((!next || *next > round.now) && !rules_.is_ahead_of(round.now)) return;
   for (const RuleBook::Opened& opened : rules_.refresh(dispatcher_.ready(), round.now)) {
     // All that one gate held would else start in the same instant.
     for (const ReadySet::Pick& held : dispatcher_.ready().take_all(opened.tenant, opened.only_notifying)) {
@@ -343,7 +370,12 @@ void Node::tell(Round& round) {
   }
   for (EventBody& body : std::exchange(round.events, {})) {
     const Event event{.at = round.now, .body = std::move(body)};
-    for (const EventListener& listener : listeners_) listener(event);
+    for (const EventListener& listener : listeners_) {
+      try {
+        listener(event);
+      } catch (...) {  // NOLINT(bugprone-empty-catch): who listens must not stop what he listens to
+      }
+    }
   }
 }
 

@@ -91,6 +91,8 @@ class Node {
   const RuleBook& rules() const { return rules_; }
   // A handler that runs is asked to stop, after the commit.
   void ask_to_stop(Round& round, JobId job);
+  // Attempts of a schedule that is paused or disabled do not start, after the commit.
+  void take_back_of(Round& round, std::string_view tenant, std::string_view schedule);
   void apply_document(Round& round, const DocumentKey& key, std::optional<std::string> body);
   // Why nothing of this job's place starts, for explain.
   std::optional<std::string> holds(const ReadyPlace& place, Instant now);
@@ -107,6 +109,7 @@ class Node {
     Settlement settlement;
     Finished::How how = Finished::How::returned;
     bool thread_is_back = true;
+    bool quick = false;  // the handler took no longer than rounds do
     Outcome::Kind kind = Outcome::Kind::done;
     std::string limit;  // of rate_limited
     std::optional<Instant> limited_until;
@@ -127,8 +130,8 @@ class Node {
   void told_settled(Round& round, const Settling& settling, const Settled& answer);
   Result<void> write_heartbeats(Round& round);
   Result<void> keep_up(Round& round);
-  Result<void> reap(Round& round);
-  Result<void> finish_overdue(Round& round);
+  Result<std::size_t> reap(Round& round);
+  Result<std::size_t> finish_overdue(Round& round);
   Result<void> recover_leases(Round& round);
   Result<void> plan(Round& round);
   Result<void> add_ready(Round& round);
@@ -138,6 +141,10 @@ class Node {
   void start(Round& round);
   void free_caps(Run& run, bool tokens_too, Instant now);
   void lost(Run& run, Instant now);
+  // Hands back those of the attempts that wait for a thread.
+  void take_back(const std::function<bool(const Run&)>& which);
+  void hand_back(const RunPtr& run);
+  static void tell_stopped(Round& round, const Settling& settling);
   void changed(Round& round, const Changed& changed);
   void open_gates(const Round& round);
   void tell(Round& round);
@@ -170,6 +177,7 @@ class Node {
   bool in_round_ = false;
   bool starved_ = false;     // a slot is free and nothing may start
   bool picked_all_ = false;  // as many as a round may: there may be more
+  bool freed_ = false;       // something ended since the last pick: another may start
   std::atomic<std::thread::id> driver_;
   std::vector<Call> calls_;
   std::vector<Settling> settling_;
@@ -177,13 +185,13 @@ class Node {
   std::vector<ReadySet::Pick> picks_;
   std::optional<Claimed> claimed_;
   BootTime claim_sent_{};
+  Duration commit_took_{};  // the last one
   BootTime next_tick_{};
-  Instant gates_seen_ = kInstantMin;
   bool recover_ = false;        // a commit failed and its fate is unknown: leases of ours may be there
   std::uint32_t failures_ = 0;  // of commits, in a row
   std::uint64_t told_depth_ = 0;
   std::uint32_t told_in_flight_ = 0;
-  Error commit_error_;  // of the last commit that failed
+  Error commit_error_;  // of the last round that failed
 
   mutable std::mutex counters_mutex_;
   Counters counters_;
@@ -191,7 +199,9 @@ class Node {
 
 template <typename Answer>
 Result<Answer> Node::call(std::function<Result<Answer>(Round&)> operation) {
-  auto answer = std::make_shared<Result<Answer>>(std::unexpected(Error{}));
+  // Stays so if the round broke off before it came to this.
+  auto answer = std::make_shared<Result<Answer>>(
+      failed(ErrorCode::unavailable, "the store failed before this could be done: try again"));
   auto promise = std::make_shared<std::promise<Result<Answer>>>();
   std::future<Result<Answer>> future = promise->get_future();
   perform({.run = [answer, operation = std::move(operation)](Round& round) { *answer = operation(round); },

@@ -10,8 +10,10 @@ namespace carillon {
 
 namespace {
 
+constexpr Duration kQuick = std::chrono::milliseconds(10);
 constexpr std::size_t kSchedulesMax = 200;  // planned in one round
-constexpr std::size_t kUpkeepMax = 500;     // attempts or jobs ended in one round by time
+constexpr Duration kReapEvery = std::chrono::seconds(1);
+constexpr std::size_t kUpkeepMax = 500;  // attempts or jobs ended in one round by time
 
 bool is_stale(const Error& error) { return error.code == ErrorCode::stale_token || error.code == ErrorCode::not_found; }
 
@@ -36,16 +38,19 @@ void Node::take_finished(const Round& round) {
           .success = finished.how == Finished::How::returned && finished.outcome.kind == Outcome::Kind::done});
       tell(late);
       runs_.remove(run, round.boot);
+      freed_ = true;
       continue;
     }
     Settling settling{.run = finished.run,
                       .settlement = settlement_of(finished, round.now),
                       .how = finished.how,
+                      .quick = duration_of(run, round.boot) <= std::max(kQuick, 2 * commit_took_),
                       .kind = finished.outcome.kind};
     if (finished.how == Finished::How::returned && finished.outcome.kind == Outcome::Kind::rate_limited) {
       settling.limit = finished.outcome.limit;
       settling.limited_until = rate_limited_until(finished.outcome, round.now);
     }
+    run.ending = true;
     settling_.push_back(std::move(settling));
   }
 }
@@ -91,6 +96,13 @@ void Node::settled(Round& round, const Settling& settling, const Result<Settled>
   free_caps(run, unstarted, round.now);
   if (settling.limited_until) {
     dispatcher_.ready().rate_limited(run.place, settling.limit, *settling.limited_until, round.now, true);
+    // Nothing of the limit starts before then, not even what was claimed already.
+    const std::vector<std::string>& limits = dispatcher_.ready().place(run.place).limits;
+    const std::string& limit = settling.limit.empty() && !limits.empty() ? limits.front() : settling.limit;
+    take_back([&](const Run& other) {
+      const std::vector<std::string>& others = dispatcher_.ready().place(other.place).limits;
+      return std::ranges::find(others, limit) != others.end();
+    });
   }
   if (settling.thread_is_back) {
     runs_.remove(run, round.boot);
@@ -100,11 +112,34 @@ void Node::settled(Round& round, const Settling& settling, const Result<Settled>
   }
 }
 
+void Node::tell_stopped(Round& round, const Settling& settling) {
+  const Run& run = *settling.run;
+  round.tell(JobStopped{.job = run.job.id,
+                        .tenant = run.job.tenant,
+                        .type = run.job.type,
+                        .attempt = run.job.attempt,
+                        .duration = duration_of(run, round.boot),
+                        .result = settling.settlement.end.result,
+                        .error_class = settling.settlement.error.error_class});
+}
+
 void Node::told_settled(Round& round, const Settling& settling, const Settled& answer) {
   const Run& run = *settling.run;
   const Settlement& word = settling.settlement;
   const AttemptResult result = word.end.result;
-  if (word.defer) {
+  for (const ReadyJob& ready : answer.ready) {
+    if (ready.id != run.job.id) {
+      round.tell(JobChanged{.job = ready.id, .tenant = run.job.tenant, .state = JobState::queued});
+    }
+  }
+  const bool completed = answer.state == JobState::done || answer.state == JobState::skipped;
+  if (word.defer && is_final(answer.state)) {
+    // It was to be put back and ended instead: cancelled, or past its deadline.
+  } else if (result == AttemptResult::ok && !word.defer && !completed) {
+    // A success after the deadline is an event, never an outcome (invariant 23).
+    round.tell(StaleWord{.job = run.job.id, .tenant = run.job.tenant, .success = true});
+    tell_stopped(round, settling);
+  } else if (word.defer) {
     round.tell(Deferred{
         .job = run.job.id, .tenant = run.job.tenant, .reason = word.defer->reason, .until = word.defer->until});
   } else if (result == AttemptResult::rate_limited) {
@@ -113,13 +148,7 @@ void Node::told_settled(Round& round, const Settling& settling, const Settled& a
                            .limit = settling.limit,
                            .until = settling.limited_until.value_or(answer.run_at)});
   } else if (result == AttemptResult::ok || result == AttemptResult::error || result == AttemptResult::timeout) {
-    round.tell(JobStopped{.job = run.job.id,
-                          .tenant = run.job.tenant,
-                          .type = run.job.type,
-                          .attempt = run.job.attempt,
-                          .duration = duration_of(run, round.boot),
-                          .result = result,
-                          .error_class = word.error.error_class});
+    tell_stopped(round, settling);
   }
   if (!settling.thread_is_back && result == AttemptResult::timeout) {
     round.tell(HandlerAbandoned{.job = run.job.id, .tenant = run.job.tenant, .type = run.job.type});
@@ -128,6 +157,7 @@ void Node::told_settled(Round& round, const Settling& settling, const Settled& a
 }
 
 void Node::free_caps(Run& run, bool tokens_too, Instant now) {
+  freed_ = true;
   if (!run.holds_caps) return;
   run.holds_caps = false;
   if (tokens_too) {
@@ -142,7 +172,7 @@ void Node::free_caps(Run& run, bool tokens_too, Instant now) {
 void Node::collect_due(const Round& round) {
   due_ = runs_.due(round.boot);
   for (const RunPtr& run : due_.timeouts) {
-    run->timing_out = true;
+    run->ending = true;
     settling_.push_back({.run = run, .settlement = timeout_of(*run), .thread_is_back = false});
   }
 }
@@ -189,15 +219,20 @@ void Node::lost(Run& run, Instant now) {
 // ---- Upkeep, once a tick --------------------------------------------------------------------------------------------
 
 Result<void> Node::keep_up(Round& round) {
-  TRY(reap(round));
-  TRY(finish_overdue(round));
+  TRY_ASSIGN(const std::size_t reaped, reap(round));
+  TRY_ASSIGN(const std::size_t overdue, finish_overdue(round));
+  const bool more = reaped == kUpkeepMax || overdue == kUpkeepMax;
   TRY(loader_.load_later(round));
-  tell_levels(round);
-  round.on_commit.emplace_back([this, boot = round.boot] { next_tick_ = boot + options_.tick; });
+  round.on_commit.emplace_back([this, &round, more] {
+    tell_levels(round);
+    // A lost lease is found within two seconds, however long the tick is (invariant 12).
+    const Duration tick = runs_.empty() ? options_.tick : std::min(options_.tick, kReapEvery);
+    next_tick_ = more ? round.boot : round.boot + tick;
+  });
   return {};
 }
 
-Result<void> Node::reap(Round& round) {
+Result<std::size_t> Node::reap(Round& round) {
   TRY_ASSIGN(const std::vector<Reaped> reaped, store_.jobs().reap(kUpkeepMax));
   for (const Reaped& one : reaped) {
     round.add_ready(one.ready);
@@ -215,14 +250,14 @@ Result<void> Node::reap(Round& round) {
       if (const RunPtr run = runs_.find(id); run && !run->over) lost(*run, now);
     });
   }
-  return {};
+  return reaped.size();
 }
 
-Result<void> Node::finish_overdue(Round& round) {
-  if (mutant(Mutant::deadline_ignored)) return {};
+Result<std::size_t> Node::finish_overdue(Round& round) {
+  if (mutant(Mutant::deadline_ignored)) return 0;
   TRY_ASSIGN(const std::vector<Changed> finished, store_.jobs().finish_overdue(kUpkeepMax));
   for (const Changed& one : finished) changed(round, one);
-  return {};
+  return finished.size();
 }
 
 void Node::changed(Round& round, const Changed& changed) {
@@ -251,7 +286,10 @@ Result<void> Node::recover_leases(Round& round) {
   for (const Result<Settled>& released : store_.jobs().settle(releases)) {
     if (released) round.add_ready(released->ready);
   }
-  round.on_commit.emplace_back([this] { recover_ = false; });
+  round.on_commit.emplace_back([this] {
+    recover_ = false;
+    loader_.reload();
+  });
   return {};
 }
 
@@ -259,17 +297,30 @@ Result<void> Node::recover_leases(Round& round) {
 
 void Node::begin_drain() {
   dispatching_ = false;
+  take_back([](const Run&) { return true; });
+}
+
+void Node::take_back_of(Round& round, std::string_view tenant, std::string_view schedule) {
+  round.on_commit.emplace_back([this, tenant = std::string(tenant), schedule = std::string(schedule)] {
+    take_back([&](const Run& run) { return run.job.tenant == tenant && run.job.schedule == schedule; });
+  });
+}
+
+void Node::take_back(const std::function<bool(const Run&)>& which) {
   for (const RunPtr& run : runs_.all()) {
-    if (run->over || !run->withdraw()) continue;
-    settling_.push_back({.run = run, .settlement = release_of(*run, false), .how = Finished::How::not_started});
+    if (!run->over && which(*run) && run->withdraw()) hand_back(run);
   }
+}
+
+void Node::hand_back(const RunPtr& run) {
+  settling_.push_back({.run = run, .settlement = release_of(*run, false), .how = Finished::How::not_started});
 }
 
 void Node::release_all() {
   for (const RunPtr& run : runs_.all()) {
-    if (run->over || run->timing_out) continue;
+    if (run->over || run->ending) continue;
     run->stop_requested = true;
-    run->timing_out = true;
+    run->ending = true;
     settling_.push_back({.run = run, .settlement = release_of(*run, true), .thread_is_back = false});
   }
 }

@@ -4,6 +4,7 @@
 
 #include "engine/job_info.h"
 #include "engine/settlement.h"
+#include "store/job_text.h"
 
 namespace carillon {
 
@@ -86,23 +87,25 @@ Result<JobState> NodeClient::discard(std::string_view tenant, JobId id) { return
 Result<JobState> NodeClient::run_now(std::string_view tenant, JobId id) { return act(tenant, JobAction::run_now, id); }
 
 Result<EnqueuedJob> NodeClient::rerun(std::string_view tenant, JobId id) {
-  TRY_ASSIGN(const JobInfo like, job(tenant, id));
+  TRY_ASSIGN(const JobView like, node_.store().reader().job(tenant, id));
+  JobOptions options;
+  if (!like.row.options.empty()) {
+    TRY_ASSIGN(options, read_options(like.row.options));
+  }
+  // It is no occurrence, and nobody waits for its key.
+  options.origin = Origin::manual;
+  options.parent = like.row.id;
+  options.idempotency_key.clear();
+  options.unique_until = {};
+  options.key.clear();
   return enqueue_new([&](Round&) -> Result<NewJob> {
-    NewJob again{.tenant = like.tenant,
-                 .queue = like.queue,
-                 .type = like.type,
-                 .payload = like.payload,
-                 .priority = like.priority,
-                 .subject = like.subject};
-    again.options.max_attempts = like.max_attempts.value_or(kMaxAttemptsDefault);
-    again.options.timeout = like.timeout;
-    again.options.limits = like.limits;
-    again.options.notifies = like.notifies;
-    again.options.tags = like.tags;
-    again.options.meta = like.meta;
-    again.options.origin = Origin::manual;
-    again.options.parent = like.id;
-    return again;
+    return NewJob{.tenant = like.lane.tenant,
+                  .queue = like.lane.queue,
+                  .type = like.type,
+                  .payload = like.payload,
+                  .priority = like.row.priority,
+                  .options = options,
+                  .subject = like.row.subject};
   });
 }
 

@@ -92,9 +92,54 @@ void Planner::forget(Round& round, ScheduleId id) {
   });
 }
 
-std::vector<ReadyJob> Planner::take_released() { return std::exchange(released_, {}); }
+void Planner::remember_stored(Round& round, const ScheduleRow& row, const Compiled& compiled) {
+  const auto subject = store_.plans().subject(row.id, kOnlySubject);
+  const AfterTrigger* after = after_of(compiled.schedule);
+  remember(round, row, subject ? subject->next_at : std::nullopt, after ? after->schedule : std::string());
+}
+
+void Planner::hold(const HeldJob& held) {
+  held_[held.schedule].push_back(held.job);
+  const auto found = entries_.find(held.schedule);
+  if (found == entries_.end() || !held.until || *held.until == kInstantMax) return;
+  // It is woken when the pause ends, also if it was woken before and the clock was set back since.
+  Entry entry = found->second;
+  if (!entry.wake_at || *held.until < *entry.wake_at) {
+    entry.wake_at = held.until;
+    set_entry(held.schedule, std::move(entry));
+  }
+}
+
+std::vector<ReadyJob> Planner::take_released(Round& round) {
+  // They are forgotten only when they stand elsewhere for good.
+  round.on_commit.emplace_back([this, count = released_.size()] {
+    released_.erase(released_.begin(), released_.begin() + static_cast<std::ptrdiff_t>(count));
+  });
+  return released_;
+}
+
+void Planner::zone_changed(std::string_view tenant) {
+  for (const auto& [id, entry] : entries_) {
+    if (tenant.empty() || entry.tenant == tenant) rezone_.insert(id);
+  }
+}
+
+Result<void> Planner::rezone(Round& round) {
+  for (const ScheduleId id : rezone_) {
+    const auto row = store_.plans().schedule(id);
+    if (!row) continue;
+    const auto compiled = compile(*row);
+    if (!compiled || (*compiled)->schedule.timezone || !(*compiled)->timetable) continue;
+    TRY(plan_what_is_due(round, *row));
+    TRY_ASSIGN(const std::optional<Instant> next_at, anchor_subject(*row, **compiled, round.now));
+    remember(round, *row, next_at, {});
+  }
+  round.on_commit.emplace_back([this] { rezone_.clear(); });
+  return {};
+}
 
 std::optional<Instant> Planner::next_due() const {
+  if (!rezone_.empty()) return kInstantMin;
   if (due_.empty()) return std::nullopt;
   return due_.begin()->first;
 }
@@ -137,6 +182,7 @@ Result<std::shared_ptr<const Planner::Compiled>> Planner::compile(const Schedule
 
 Result<std::uint64_t> Planner::step(Round& round, std::size_t most) {
   std::uint64_t scanned = 0;
+  if (!rezone_.empty()) TRY(rezone(round));
   std::vector<ScheduleId> ids;
   for (const auto& [at, id] : due_) {
     if (at > round.now || ids.size() == most) break;
@@ -268,21 +314,14 @@ Result<void> Planner::plan_what_is_due(Round& round, const ScheduleRow& row) {
   return {};
 }
 
-Result<std::optional<Instant>> Planner::anchor_subject(Round& round, const ScheduleRow& row, const Compiled& compiled,
-                                                       Instant from) {
-  static_cast<void>(round);
-  const auto known = store_.plans().subject(row.id, kOnlySubject);
-  const auto position = known ? known->position : std::nullopt;
-  std::optional<Instant> next_at;
-  if (compiled.timetable) next_at = first_time(*compiled.timetable, from, position);
-  SubjectEdit edit{.subject = std::string(kOnlySubject), .next_at = next_at};
+Result<std::optional<Instant>> Planner::anchor_subject(const ScheduleRow& row, const Compiled& compiled, Instant from) {
+  // It is made first, if it is new: an earlier life of the schedule may have left a position (invariant 1).
+  SubjectEdit edit{.subject = std::string(kOnlySubject)};
   TRY_ASSIGN(const std::vector<SubjectRow> made, store_.plans().put_subjects(row.id, std::array{edit}));
-  // A schedule that is made anew goes on after the one of its name before it, also if the clock was set back.
-  const auto kept = made.front().position;
-  if (next_at && kept && *next_at <= *kept) {
-    edit.next_at = next_at = first_time(*compiled.timetable, from, kept);
-    TRY(store_.plans().put_subjects(row.id, std::array{edit}));
-  }
+  std::optional<Instant> next_at;
+  if (compiled.timetable) next_at = first_time(*compiled.timetable, from, made.front().position);
+  edit.next_at = next_at;
+  TRY(store_.plans().put_subjects(row.id, std::array{edit}));
   return next_at;
 }
 
@@ -314,10 +353,12 @@ Result<ScheduleRow> Planner::put(Round& round, const Put& put) {
   TRY(check_after(put.tenant, schedule));
   const auto before = store_.plans().schedule(put.tenant, schedule.name);
   if (before) TRY(plan_what_is_due(round, *before));
-  // Judged before it is written: a rule that never fires is refused, unless it has fired before (invariant 26).
-  if (!before && has_times(schedule)) {
-    TRY_ASSIGN(const Timetable timetable, timetable_of(schedule, rules_.zone_of(put.tenant), round.now));
-    if (!timetable.next(round.now)) {
+  // Judged before it is written: a rule that never fires is refused; one without a further time only if it is new
+  // (invariant 26).
+  if (has_times(schedule)) {
+    TRY_ASSIGN(const Timetable timetable,
+               timetable_of(schedule, rules_.zone_of(put.tenant), before ? before->created_at : round.now));
+    if (!before && !timetable.next(round.now)) {
       return invalid_configuration(fmt::format("schedule {} never fires: it has no time after {}",
                                                quoted(schedule.name), format_instant(round.now)));
     }
@@ -327,9 +368,13 @@ Result<ScheduleRow> Planner::put(Round& round, const Put& put) {
                                                            .definition = write_schedule(schedule),
                                                            .enabled = schedule.enabled,
                                                            .if_revision = put.if_revision}));
-  if (before && before->revision == row.revision) return row;
   TRY_ASSIGN(const auto compiled, compile(row));
-  TRY_ASSIGN(const std::optional<Instant> next_at, anchor_subject(round, row, *compiled, round.now));
+  if (before && before->revision == row.revision) {
+    // Nothing changed. The answer to the call that put it may have been lost, and with it what the memory should know.
+    remember_stored(round, row, *compiled);
+    return row;
+  }
+  TRY_ASSIGN(const std::optional<Instant> next_at, anchor_subject(row, *compiled, round.now));
   const AfterTrigger* after = after_of(compiled->schedule);
   remember(round, row, next_at, after ? after->schedule : std::string());
   return row;
@@ -352,12 +397,16 @@ Result<ScheduleRow> Planner::pause(Round& round, std::string_view tenant, std::s
 
 Result<ScheduleRow> Planner::resume(Round& round, std::string_view tenant, std::string_view name) {
   TRY_ASSIGN(ScheduleRow before, store_.plans().schedule(tenant, name));
-  if (!before.paused_until) return before;
+  if (!before.paused_until) {
+    TRY_ASSIGN(const auto compiled, compile(before));
+    remember_stored(round, before, *compiled);
+    return before;
+  }
   if (*before.paused_until <= round.now) TRY(plan_what_is_due(round, before));
   TRY_ASSIGN(ScheduleRow row, store_.plans().set_paused(tenant, name, std::nullopt));
   TRY_ASSIGN(const auto compiled, compile(row));
   const Instant from = mutant(Mutant::paused_time_caught_up) ? before.updated_at : round.now;
-  TRY_ASSIGN(const std::optional<Instant> next_at, anchor_subject(round, row, *compiled, from));
+  TRY_ASSIGN(const std::optional<Instant> next_at, anchor_subject(row, *compiled, from));
   const AfterTrigger* after = after_of(compiled->schedule);
   remember(round, row, next_at, after ? after->schedule : std::string());
   return row;
@@ -392,6 +441,9 @@ Result<void> Planner::parent_done(Round& round, const LeasedJob& parent) {
     const auto compiled = compile(*row);
     const auto subject = store_.plans().subject(id, parent.subject);
     if (!compiled || !subject) continue;
+    // What is stored decides: it may have been edited in this very round.
+    const AfterTrigger* after = after_of((*compiled)->schedule);
+    if (!after || after->schedule != parent.schedule) continue;
     Advance advance{
         .schedule = id,
         .subject = subject->subject,

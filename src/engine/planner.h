@@ -33,8 +33,9 @@ class Planner {
 
   // Reads the next page of schedules. True when it has seen all.
   Result<bool> load(Round& round);
-  // From the first page on.
   void load_again() { loaded_to_ = {}; }
+  // Schedules of a tenant ("": of all) that name no zone are planned anew from now on.
+  void zone_changed(std::string_view tenant);
 
   std::optional<Instant> next_due() const;
   // Plans what is due, at most so many schedules. How many subjects it looked at.
@@ -60,9 +61,9 @@ class Planner {
   Result<void> parent_done(Round& round, const LeasedJob& parent);
 
   // Jobs of a paused or disabled schedule wait here, in memory, until it goes on.
-  void hold(ScheduleId schedule, const ReadyJob& job) { held_[schedule].push_back(job); }
+  void hold(const HeldJob& held);
   // Those of schedules that go on now.
-  std::vector<ReadyJob> take_released();
+  std::vector<ReadyJob> take_released(Round& round);
   bool has_released() const { return !released_.empty(); }
 
  private:
@@ -89,10 +90,11 @@ class Planner {
   void note_advanced(Round& round, const ScheduleRow& row, const Advanced& advanced);
   Result<void> plan_what_is_due(Round& round, const ScheduleRow& row);
   Result<void> check_after(std::string_view tenant, const Schedule& schedule);
-  Result<std::optional<Instant>> anchor_subject(Round& round, const ScheduleRow& row, const Compiled& compiled,
-                                                Instant from);
+  Result<std::optional<Instant>> anchor_subject(const ScheduleRow& row, const Compiled& compiled, Instant from);
+  Result<void> rezone(Round& round);
   // The memory follows, after the commit.
   void remember(Round& round, const ScheduleRow& row, std::optional<Instant> next_at, std::string after);
+  void remember_stored(Round& round, const ScheduleRow& row, const Compiled& compiled);
   void forget(Round& round, ScheduleId id);
   void set_entry(ScheduleId id, Entry entry);
   void erase_entry(ScheduleId id);
@@ -107,6 +109,7 @@ class Planner {
   std::map<ScheduleId, Cached> compiled_;
   std::map<ScheduleId, std::vector<ReadyJob>> held_;
   std::vector<ReadyJob> released_;
+  std::set<ScheduleId> rezone_;
 };
 
 }  // namespace carillon

@@ -43,6 +43,14 @@ class ReadyRing {
     item.links = {};
   }
 
+  // Whoever stands in it already comes first now.
+  void bring_forward(Item& item) {
+    if (front_ == &item) return;
+    erase(item);
+    push_back(item);
+    front_ = &item;
+  }
+
   // The front goes to the back.
   void rotate() { front_ = front_->links.after; }
 

@@ -188,7 +188,10 @@ void ReadySet::gave_back(PlaceId place, Instant now) {
   count(line, Count::down);
 }
 
-void ReadySet::drop(const Pick& pick, Instant now) { gave_back(pick.place, now); }
+void ReadySet::drop(const Pick& pick, Instant now) {
+  gave_back(pick.place, now);
+  open_.owe(lines_[pick.place.value].tenant);
+}
 
 void ReadySet::put_back(const Pick& pick, Instant now) {
   gave_back(pick.place, now);

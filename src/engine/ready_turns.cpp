@@ -29,6 +29,7 @@ void ReadyTurns::settle(Tenant& tenant) {
     ring_.push_back(tenant);
   } else {
     ring_.erase(tenant);
+    tenant.owed = 0;
   }
 }
 
@@ -84,6 +85,10 @@ void ReadyTurns::used(const ReadyLine& line) {
   CHECK(&at == &owner.ring.front());
   ++at.turns;
   owner.ring.rotate();
+  if (owner.owed > 0) {
+    if (--owner.owed == 0) ring_.rotate();
+    return;
+  }
   if (--owner.left > 0) return;
   owner.left = owner.weight;
   ring_.rotate();
@@ -92,6 +97,13 @@ void ReadyTurns::used(const ReadyLine& line) {
 void ReadyTurns::unused(std::uint32_t tenant, std::uint32_t lane) {
   std::uint32_t& turns = this->lane(tenants_[tenant], lane).turns;
   if (turns > 0) --turns;
+}
+
+void ReadyTurns::owe(std::uint32_t tenant) {
+  Tenant& owner = tenants_[tenant];
+  if (!ReadyRing<Tenant>::contains(owner)) return;
+  ++owner.owed;
+  ring_.bring_forward(owner);
 }
 
 }  // namespace carillon

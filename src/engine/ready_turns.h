@@ -50,6 +50,8 @@ class ReadyTurns {
   void used(const ReadyLine& line);
   // A start from that lane came to nothing: it does not count among the sixteen.
   void unused(std::uint32_t tenant, std::uint32_t lane);
+  // It was not even a job any more: its tenant is owed the turn.
+  void owe(std::uint32_t tenant);
 
  private:
   struct Lane {
@@ -65,6 +67,7 @@ class ReadyTurns {
     std::unordered_map<std::uint32_t, Lane> lanes;
     std::uint32_t weight = 1;
     std::uint32_t left = 0;  // of this turn
+    std::uint32_t owed = 0;  // turns that came to nothing
     bool held = false;
   };
 

@@ -126,6 +126,7 @@ Result<std::string> merged_document(std::string_view kind, std::string_view body
 std::vector<RuleBook::Opened> RuleBook::refresh(ReadySet& ready, Instant now) {
   std::vector<Opened> opened;
   std::optional<Instant> next;
+  refreshed_at_ = now;
   const auto maintained = maintenance_at(maintenance_for_all_, now);
   if (maintained) keep_earlier(next, maintained->until, now);
   const bool all_closed = maintained.has_value() || !config_.enabled;
@@ -177,6 +178,12 @@ Zone RuleBook::zone_of(std::string_view tenant) const {
   const std::scoped_lock lock(mutex_);
   const auto found = tenants_.find(tenant);
   return found == tenants_.end() ? zone_ : found->second.zone;
+}
+
+bool RuleBook::is_paused(std::string_view tenant) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = tenants_.find(tenant);
+  return found != tenants_.end() && found->second.settings.paused;
 }
 
 RetentionRule RuleBook::retention(Duration otherwise) const {

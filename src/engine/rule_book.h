@@ -56,6 +56,8 @@ class RuleBook {
   std::vector<Opened> refresh(ReadySet& ready, Instant now);
   // When to refresh again.
   std::optional<Instant> next_change() const { return next_change_; }
+  // The clock was set back behind what was looked at.
+  bool is_ahead_of(Instant now) const { return refreshed_at_ > now; }
 
   // Any thread.
   std::optional<Closing> closed_for(std::string_view tenant, bool notifies, Instant now) const;
@@ -63,6 +65,7 @@ class RuleBook {
   Zone zone_of(std::string_view tenant) const;
 
   const EngineConfig& config() const { return config_; }
+  bool is_paused(std::string_view tenant) const;
   RetentionRule retention(Duration otherwise) const;
 
  private:
@@ -90,6 +93,7 @@ class RuleBook {
 
   bool all_closed_ = false;
   std::optional<Instant> next_change_ = kInstantMin;
+  Instant refreshed_at_ = kInstantMin;
 };
 
 }  // namespace carillon

@@ -37,7 +37,7 @@ struct Run {
   BootTime timeout_from{};  // from when the store counts the timeout
   bool holds_caps = true;   // counted by the ready set
   bool over = false;        // its attempt has ended; only its thread has not
-  bool timing_out = false;  // its timeout is about to be written
+  bool ending = false;      // how it ended is about to be written
 
   bool begin() {
     Phase expected = Phase::claimed;

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "base/json.h"
+#include "base/json_check.h"
+
 namespace carillon {
 
 namespace {
@@ -44,6 +47,8 @@ OnceResult RunContext::once(std::string_view key, const std::function<void()>& e
     case EffectClaim::Kind::done: return OnceResult::done_before;
     case EffectClaim::Kind::first: break;
     case EffectClaim::Kind::unknown:
+      // Another job is at it this very moment: this attempt comes again and will know.
+      if (claim.is_under_way) throw std::runtime_error(fmt::format("the effect \"{}\" is under way elsewhere", key));
       if (run_.on_ambiguous == OnAmbiguous::hold) {
         throw AmbiguousEffect(
             fmt::format("an earlier attempt began the effect \"{}\" and did not say how it ended", key));
@@ -66,7 +71,10 @@ OnceResult RunContext::once(std::string_view key, const std::function<void()>& e
 
 bool RunContext::cancelled() const { return run_.stop_requested || port_.boot() >= run_.lease_until.load(); }
 
-void RunContext::heartbeat(std::string_view progress) { run_.set_progress(std::string(progress)); }
+void RunContext::heartbeat(std::string_view progress) {
+  // What is no JSON is shown as the text that it is: a report must not end the work that it is about.
+  run_.set_progress(check_json(progress) ? std::string(progress) : json_string(progress));
+}
 
 std::optional<GateClosing> RunContext::check_gates() const {
   const auto closing = port_.gate(run_);

@@ -21,7 +21,7 @@ std::optional<BootTime> times_out_at(const Run& run) {
 
 bool RunTable::timeout_is_early(const Run& run) {
   const BootTime started = run.started_boot;
-  return started == BootTime::zero() || started > run.timeout_from + kLookAtWaiting;
+  return started == BootTime::zero() || started > run.timeout_from;
 }
 
 void RunTable::note_due(BootTime at) {
@@ -32,7 +32,9 @@ void RunTable::add(const RunPtr& run, BootTime sent) {
   run->claimed_boot = sent;
   run->timeout_from = sent;
   renewed(*run, sent);
-  runs_[run->job.id] = run;
+  RunPtr& place = runs_[run->job.id];
+  if (place) outlived_.push_back(std::move(place));
+  place = run;
 }
 
 void RunTable::renewed(Run& run, BootTime sent) {
@@ -48,8 +50,11 @@ RunPtr RunTable::find(JobId job) const {
 
 void RunTable::remove(const Run& run, BootTime boot) {
   const auto found = runs_.find(run.job.id);
-  if (found == runs_.end() || found->second.get() != &run) return;
-  runs_.erase(found);
+  if (found != runs_.end() && found->second.get() == &run) {
+    runs_.erase(found);
+  } else if (std::erase_if(outlived_, [&](const RunPtr& other) { return other.get() == &run; }) == 0) {
+    return;
+  }
   if (lately_.empty() || lately_.back().at != boot) lately_.push_back({.at = boot, .count = 0});
   ++lately_.back().count;
   ++lately_count_;
@@ -57,10 +62,11 @@ void RunTable::remove(const Run& run, BootTime boot) {
 
 std::vector<RunPtr> RunTable::all() const {
   std::vector<RunPtr> runs;
-  runs.reserve(runs_.size());
+  runs.reserve(size());
   for (const auto& [id, run] : runs_) runs.push_back(run);
+  runs.insert(runs.end(), outlived_.begin(), outlived_.end());
   // The same order in every process: what follows from it must not depend on a hash table.
-  std::ranges::sort(runs, {}, [](const RunPtr& run) { return run->job.id; });
+  std::ranges::sort(runs, {}, [](const RunPtr& run) { return std::pair(run->job.id, run->job.token); });
   return runs;
 }
 
@@ -69,7 +75,7 @@ RunTable::Due RunTable::due(BootTime boot) {
   if (!next_due_ || *next_due_ > boot) return due;
   next_due_.reset();
   for (const RunPtr& run : all()) {
-    if (run->over || run->timing_out) continue;
+    if (run->over || run->ending) continue;
     const auto times_out = times_out_at(*run);
     if (times_out && *times_out <= boot) {
       due.timeouts.push_back(run);

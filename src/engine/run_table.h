@@ -21,8 +21,9 @@ class RunTable {
   RunPtr find(JobId job) const;
   // Its thread is back, or never had it.
   void remove(const Run& run, BootTime boot);
-  std::size_t size() const { return runs_.size(); }
-  bool empty() const { return runs_.empty(); }
+  // Also those whose attempt is over: they keep their slot until their thread returns (invariant 13).
+  std::size_t size() const { return runs_.size() + outlived_.size(); }
+  bool empty() const { return size() == 0; }
   std::vector<RunPtr> all() const;
 
   struct Due {
@@ -43,6 +44,7 @@ class RunTable {
   void note_due(BootTime at);
 
   std::unordered_map<JobId, RunPtr> runs_;
+  std::vector<RunPtr> outlived_;  // their attempts are over and their jobs run again, but they have not returned
   std::optional<BootTime> next_due_;
   struct Finish {
     BootTime at;

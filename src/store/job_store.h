@@ -92,6 +92,7 @@ struct Changed {
 struct HeldJob {
   ReadyJob job;
   ScheduleId schedule;
+  std::optional<Instant> until;  // the end of its pause, if that is known
 };
 
 struct Claimed {
@@ -168,7 +169,8 @@ struct LivePage {
 struct EffectClaim {
   enum class Kind : std::uint8_t { first, done, unknown };
   Kind kind = Kind::first;
-  std::string result;  // of done
+  std::string result;         // of done
+  bool is_under_way = false;  // of unknown: the attempt that claimed it still has its lease
 };
 
 enum class JobAction : std::uint8_t {
@@ -181,6 +183,14 @@ enum class JobAction : std::uint8_t {
 struct JobPatch {
   std::optional<int> priority;
   std::optional<Instant> run_at;
+};
+
+// How far one step of bulk work goes.
+struct BulkBounds {
+  std::size_t rows;                                     // that it looks at
+  std::size_t changes = SIZE_MAX;                       // that it makes or tries to make
+  BulkBounds(std::size_t rows_max) : rows(rows_max) {}  // NOLINT(google-explicit-constructor): most bound only the rows
+  BulkBounds(std::size_t rows_max, std::size_t changes_max) : rows(rows_max), changes(changes_max) {}
 };
 
 struct BulkStep {
@@ -248,8 +258,8 @@ class JobStore {
   // By id, of one tenant: a foreign id is `not_found` like an absent one (invariant 28).
   virtual std::vector<Result<Changed>> act(std::string_view tenant, JobAction action, std::span<const JobId> jobs) = 0;
   virtual Result<Changed> patch(std::string_view tenant, JobId job, const JobPatch& patch) = 0;
-  // The same over all that match: looks at up to `limit` rows above `after`. Call again until the end.
-  virtual Result<BulkStep> act_on(const JobFilter& filter, JobAction action, JobId after, std::size_t limit) = 0;
+  // The same over all that match, above `after`. Call again until the end.
+  virtual Result<BulkStep> act_on(const JobFilter& filter, JobAction action, JobId after, BulkBounds bounds) = 0;
 
   // The guard of an effect (invariant 18). Refused with `stale_token` unless the caller holds the lease.
   virtual Result<EffectClaim> claim_effect(std::string_view tenant, std::string_view key, JobId job,

@@ -200,8 +200,8 @@ Result<Changed> TransactionalStore::patch(std::string_view tenant, JobId job, co
   return write_or_refuse([&](Context& context) { return patch_job(context, tenant, job, patch); });
 }
 
-Result<BulkStep> TransactionalStore::act_on(const JobFilter& filter, JobAction action, JobId after, std::size_t limit) {
-  return write([&](Context& context) { return act_on_matching(context, filter, action, after, limit); });
+Result<BulkStep> TransactionalStore::act_on(const JobFilter& filter, JobAction action, JobId after, BulkBounds bounds) {
+  return write([&](Context& context) { return act_on_matching(context, filter, action, after, bounds); });
 }
 
 Result<EffectClaim> TransactionalStore::claim_effect(std::string_view tenant, std::string_view key, JobId job,

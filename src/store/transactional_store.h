@@ -50,7 +50,7 @@ class TransactionalStore final : public Store, private JobStore, private PlanSto
   std::string type_name(TypeId type) override;
   std::vector<Result<Changed>> act(std::string_view tenant, JobAction action, std::span<const JobId> jobs) override;
   Result<Changed> patch(std::string_view tenant, JobId job, const JobPatch& patch) override;
-  Result<BulkStep> act_on(const JobFilter& filter, JobAction action, JobId after, std::size_t limit) override;
+  Result<BulkStep> act_on(const JobFilter& filter, JobAction action, JobId after, BulkBounds bounds) override;
   Result<EffectClaim> claim_effect(std::string_view tenant, std::string_view key, JobId job,
                                    std::int64_t token) override;
   Result<void> effect_done(std::string_view tenant, std::string_view key, JobId job, std::int64_t token,

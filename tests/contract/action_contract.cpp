@@ -267,6 +267,16 @@ TEST_P(StoreContract, BulkWorkGoesInBoundedStepsOverAllThatMatch) {
   expect_counts_agree();
 }
 
+TEST_P(StoreContract, BulkWorkStopsAtTheNumberOfChangesAndGoesOnFromThere) {
+  for (int i = 0; i < 5; ++i) enqueue(job());
+  const BulkStep first = value_of(jobs().act_on({}, JobAction::cancel, {}, {100, 2}));
+  EXPECT_EQ(first.changed, 2U);
+  EXPECT_FALSE(first.end);
+  const BulkStep second = value_of(jobs().act_on({}, JobAction::cancel, first.next_after, {100, 100}));
+  EXPECT_EQ(second.changed, 3U);
+  EXPECT_TRUE(second.end);
+}
+
 TEST_P(StoreContract, BulkWorkCountsWhatItCouldNotDo) {
   enqueue(job());
   parked_job(job());

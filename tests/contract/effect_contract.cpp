@@ -60,6 +60,7 @@ TEST_P(StoreContract, AnEffectWithoutAWordSinceIsUnknown) {  // invariant 18
   const LeasedJob next = claim_one(id);
 
   EXPECT_EQ(value_of(effects.claim(next)).kind, Kind::unknown);
+  EXPECT_FALSE(value_of(effects.claim(next)).is_under_way);
 }
 
 TEST_P(StoreContract, AnUnknownEffectStaysUnknownHoweverOftenItIsAskedFor) {  // invariant 18: the answer may be lost
@@ -133,6 +134,7 @@ TEST_P(StoreContract, TwoJobsShareAnEffect) {  // invariant 18
   const LeasedJob bob = claim_one(enqueue(job()));
   ASSERT_TRUE(effects.claim(ada));
   EXPECT_EQ(value_of(effects.claim(bob)).kind, Kind::unknown);
+  EXPECT_TRUE(value_of(effects.claim(bob)).is_under_way);
 
   // That another asked takes nothing from the one who is at it.
   EXPECT_TRUE(effects.done(ada, "1"));

@@ -22,6 +22,8 @@ class EngineAttempts : public EngineTest {
     for (std::size_t i = 1; i < started.size(); ++i) between.push_back(started[i] - started[i - 1]);
     return between;
   }
+
+ public:
   std::vector<Instant> started;
 };
 
@@ -124,7 +126,7 @@ TEST_P(EngineAttempts, WithoutRetriesTheFirstFailureParks) {
   advance(24h);
   EXPECT_EQ(started.size(), 1U);
   EXPECT_EQ(state(id), JobState::dlq);
-  EXPECT_EQ(job(id).last_error_code, "req");
+  EXPECT_EQ(job(id).attempts.back().error_class, "req");
 }
 
 TEST_P(EngineAttempts, APermanentErrorGoesStraightToTheDlq) {
@@ -135,7 +137,7 @@ TEST_P(EngineAttempts, APermanentErrorGoesStraightToTheDlq) {
   EXPECT_EQ(state(id), JobState::dlq);
   EXPECT_EQ(job(id).reason, "execution_failed");
   EXPECT_EQ(job(id).last_error, "bad address");
-  EXPECT_EQ(job(id).last_error_code, "parse");
+  EXPECT_EQ(job(id).attempts.back().error_class, "parse");
 }
 
 TEST_P(EngineAttempts, AHandlerMayChooseItsNextTime) {
@@ -152,7 +154,7 @@ TEST_P(EngineAttempts, TheMessageOfWhatWasThrownIsKept) {
   const JobId id = enqueue({.type = "work", .max_attempts = 1});
   run_due();
   EXPECT_EQ(job(id).last_error, "the disk is gone");
-  EXPECT_EQ(job(id).last_error_code, "exception");
+  EXPECT_EQ(job(id).attempts.back().error_class, "exception");
   EXPECT_EQ(state(id), JobState::dlq);
 }
 
@@ -160,7 +162,7 @@ TEST_P(EngineAttempts, WhateverIsThrownEndsOnlyTheAttempt) {
   work_says([](JobContext&) -> Outcome { throw 42; });
   const JobId id = enqueue({.type = "work", .max_attempts = 1});
   run_due();
-  EXPECT_EQ(job(id).last_error_code, "exception");
+  EXPECT_EQ(job(id).attempts.back().error_class, "exception");
 }
 
 TEST_P(EngineAttempts, ATextThatIsNotUtf8IsKeptAsOneThatIs) {
@@ -185,7 +187,7 @@ TEST_P(EngineAttempts, ATypeWithoutAHandlerFailsWithNoHandler) {
   const JobId id = enqueue({.type = "unknown", .max_attempts = 1});
   run_due();
   EXPECT_EQ(state(id), JobState::dlq);
-  EXPECT_EQ(job(id).last_error_code, "no_handler");
+  EXPECT_EQ(job(id).attempts.back().error_class, "no_handler");
   EXPECT_THAT(job(id).last_error, HasSubstr("unknown"));
 }
 
@@ -203,10 +205,8 @@ TEST_P(EngineAttempts, LeftUnhandledAJobStaysQueuedAndHoldsUpNobody) {
 
 TEST_P(EngineAttempts, WithoutMaxAttemptsOnlyTheDeadlineEndsIt) {
   work_says([](JobContext&) { return fail("no"); });
-  const JobId id = enqueue({.type = "work",
-                            .deadline = clock.now() + 1h,
-                            .retry = RetryFixed{.delay = 5min},
-                            .max_attempts = std::nullopt});
+  const JobId id = enqueue(
+      {.type = "work", .deadline = clock.now() + 1h, .retry = RetryFixed{.delay = 5min}, .max_attempts = std::nullopt});
   advance(2h);
   EXPECT_EQ(started.size(), 12U);
   EXPECT_EQ(state(id), JobState::cutoff_reached);

@@ -16,6 +16,8 @@ class EngineGates : public EngineTest {
   std::string why(JobId id, std::string_view tenant = kTenant) {
     return value_of(client().explain(tenant, id)).steps.back().why;
   }
+
+ public:
   std::map<JobId, Instant> started;
 };
 
@@ -70,9 +72,10 @@ TEST_P(EngineGates, JobsThatAGateHeldAreSpreadOverThreeSeconds) {
 }
 
 TEST_P(EngineGates, QuietHoursOverMidnightHoldOnlyWhatNotifies) {  // invariant 27
-  ASSERT_TRUE(client()
-                  .put_settings(kTenant, R"({"timezone":"Europe/London","quiet_hours":{"start":"22:00","end":"07:00"}})")
-                  .has_value());
+  ASSERT_TRUE(
+      client()
+          .put_settings(kTenant, R"({"timezone":"Europe/London","quiet_hours":{"start":"22:00","end":"07:00"}})")
+          .has_value());
   clock.advance(at("2026-03-02T23:30:00Z") - clock.now());
   const JobId loud = enqueue({.type = "work", .notifies = true});
   const JobId silent = enqueue({.type = "work"});
@@ -89,9 +92,10 @@ TEST_P(EngineGates, QuietHoursOverMidnightHoldOnlyWhatNotifies) {  // invariant 
 }
 
 TEST_P(EngineGates, QuietHoursFollowTheClocksOverTheirChange) {  // invariants 24, 27
-  ASSERT_TRUE(client()
-                  .put_settings(kTenant, R"({"timezone":"Europe/London","quiet_hours":{"start":"22:00","end":"07:00"}})")
-                  .has_value());
+  ASSERT_TRUE(
+      client()
+          .put_settings(kTenant, R"({"timezone":"Europe/London","quiet_hours":{"start":"22:00","end":"07:00"}})")
+          .has_value());
   clock.advance(at("2026-03-28T23:00:00Z") - clock.now());
   const JobId spring = enqueue({.type = "work", .notifies = true});
   advance(12h);
@@ -218,6 +222,8 @@ class GateBehindClaim : public ::testing::Test {
       return done();
     };
   }
+
+ public:
   HandNode node;
   int calls = 0;
 };

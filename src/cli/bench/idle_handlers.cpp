@@ -62,7 +62,7 @@ void IdleHandlers::fill(const std::string& tenant, std::int64_t count, RunAt run
   }
 }
 
-void IdleHandlers::wait_until_succeeded(std::uint64_t total) {
+void IdleHandlers::wait_until_succeeded(std::uint64_t total) const {
   while (succeeded() < total) std::this_thread::sleep_for(kLook);
 }
 

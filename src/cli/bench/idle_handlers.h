@@ -40,7 +40,7 @@ class IdleHandlers {
   void wait_for_depth(std::uint64_t depth);
 
  private:
-  void wait_until_succeeded(std::uint64_t total);
+  void wait_until_succeeded(std::uint64_t total) const;
 
   StorePtr store_;
   const std::string payload_;

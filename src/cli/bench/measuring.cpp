@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sqlite3.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -38,6 +39,8 @@ std::int64_t resident_bytes() {
   status >> total >> resident;
   return resident * sysconf(_SC_PAGESIZE);
 }
+
+std::int64_t sqlite_bytes() { return sqlite3_memory_used(); }
 
 double cpu_seconds() {
   rusage usage{};

@@ -13,6 +13,7 @@ double seconds_of(const std::function<void()>& work);
 
 // Of this process.
 std::int64_t resident_bytes();
+std::int64_t sqlite_bytes();  // of these: what SQLite has allocated, mostly its page cache
 double cpu_seconds();
 
 // A line of progress, to standard error.

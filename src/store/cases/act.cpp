@@ -35,6 +35,13 @@ Changed requeue(Context& context, const JobRow& row, JobState from, JobRow after
   CHECK(from == JobState::queued || can_move(from, JobState::queued));
   after.state = JobState::queued;
   after.later = after.run_at > context.now + kFarOff;
+  if (after.run_at != row.run_at && !after.detail.empty()) {
+    // Somebody has moved it: what a gate said is not why it waits.
+    JobDetail detail = detail_of(context, after);
+    detail.deferred_until.reset();
+    detail.defer_reason.clear();
+    after.detail = write_detail(detail);
+  }
   context.tx.update_job(row, after);
   if (from != JobState::queued) {
     context.tx.add_count(row.lane, from, -1);
@@ -158,11 +165,11 @@ bool matches(Context& context, const JobFilter& filter, const JobRow& row) {
   return true;
 }
 
-BulkStep act_on_matching(Context& context, const JobFilter& filter, JobAction action, JobId after, std::size_t limit) {
+BulkStep act_on_matching(Context& context, const JobFilter& filter, JobAction action, JobId after, BulkBounds bounds) {
   BulkStep step{.next_after = after};
-  const std::vector<JobRow> rows = context.tx.jobs_above(after, limit);
+  const std::vector<JobRow> rows = context.tx.jobs_above(after, bounds.rows);
   for (const JobRow& row : rows) {
-    if (context.tx.failed()) break;
+    if (context.tx.failed() || step.changed + step.refused >= bounds.changes) return step;
     step.next_after = row.id;
     // A job that ended by an earlier one of this step is not there any more.
     const auto current = context.tx.job(row.id);
@@ -178,7 +185,7 @@ BulkStep act_on_matching(Context& context, const JobFilter& filter, JobAction ac
     ++step.changed;
     step.ready.insert(step.ready.end(), changed->ready.begin(), changed->ready.end());
   }
-  step.end = rows.size() < limit;
+  step.end = rows.size() < bounds.rows;
   return step;
 }
 

@@ -7,7 +7,7 @@ namespace carillon {
 
 Result<Changed> act_on_job(Context& context, std::string_view tenant, JobAction action, JobId id);
 Result<Changed> patch_job(Context& context, std::string_view tenant, JobId id, const JobPatch& patch);
-BulkStep act_on_matching(Context& context, const JobFilter& filter, JobAction action, JobId after, std::size_t limit);
+BulkStep act_on_matching(Context& context, const JobFilter& filter, JobAction action, JobId after, BulkBounds bounds);
 
 // Ends a live job that `state` says is not processing; asks the holder of one that is to stop.
 Changed cancel_job(Context& context, const JobRow& row, JobState state, std::string_view reason);

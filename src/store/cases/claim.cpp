@@ -50,7 +50,10 @@ void claim_job(Context& context, const ClaimRequest& request, JobId id, Claimed&
     return;
   }
   if (row.schedule && holds_its_jobs(*schedule, context.now)) {
-    if (!tx.lease(id)) claimed.held.push_back({.job = ready_of(row), .schedule = row.schedule});
+    if (!tx.lease(id))
+      claimed.held.push_back({.job = ready_of(row),
+                              .schedule = row.schedule,
+                              .until = schedule->enabled ? schedule->paused_until : std::nullopt});
     return;
   }
   const JobOptions options = options_of(context, row);

@@ -38,7 +38,8 @@ Result<EffectClaim> claim_effect_key(Context& context, const EffectCall& call) {
   const bool own = known && known->job == call.job && known->token == call.token;
   if (known && !own) {
     // Another attempt began it and said nothing since. Who has looked what became of it says `done` or `undone`.
-    return EffectClaim{.kind = EffectClaim::Kind::unknown};
+    const auto holder = context.tx.lease(known->job);
+    return EffectClaim{.kind = EffectClaim::Kind::unknown, .is_under_way = holder && holder->token == known->token};
   }
   if (!known) {
     context.tx.put_effect({.tenant = std::string(call.tenant),

@@ -44,6 +44,8 @@ void apply_verdict(Context& context, Ending& ending, const Verdict& verdict, std
   detail.releases = verdict.releases;
   detail.rate_limits = verdict.rate_limits;
   detail.progress.clear();
+  detail.deferred_until.reset();
+  detail.defer_reason.clear();
   if (verdict.reason != VerdictReason::none) detail.reason = to_string(verdict.reason);
   if (!ending.error.message.empty() || !ending.error.error_class.empty()) {
     detail.last_error =
@@ -284,10 +286,14 @@ Result<Settled> settle_attempt(Context& context, const Settlement& settlement) {
   const bool is_fenced = leased && leased->lease.token != settlement.token && !mutant(Mutant::no_fence_check);
   if (!leased || is_fenced) return settled_before(context, settlement);
   const bool may_be_refused = !settlement.then.empty();
+  const std::size_t finalized = context.finalized.size();
   if (may_be_refused) context.tx.savepoint();
   auto answer = settle_with_lease(context, settlement, *std::move(leased));
   if (may_be_refused) {
-    if (!answer) context.tx.roll_back_to_savepoint();
+    if (!answer) {
+      context.tx.roll_back_to_savepoint();
+      context.finalized.resize(finalized);
+    }
     context.tx.release_savepoint();
   }
   return answer;

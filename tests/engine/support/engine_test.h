@@ -1,7 +1,8 @@
 // A hand-driven engine over every store that it can have, with what it told.
 //
-// Handlers are kept here, so that a restart gives them to the next engine. Nothing happens between two calls: time moves
-// only by `advance` (stopping wherever something is due) or by the clock (as if the engine had been busy or down).
+// Handlers are kept here, so that a restart gives them to the next engine. Nothing happens between two calls: time
+// moves only by `advance` (stopping wherever something is due) or by the clock (as if the engine had been busy or
+// down).
 #pragma once
 
 #include <carillon/testing.h>
@@ -79,6 +80,7 @@ class EngineTest : public ::testing::TestWithParam<std::string> {
   std::size_t run_due() { return engine().run_due(); }
   std::size_t advance(Duration by) { return engine().advance(by); }
 
+ public:
   testing::ManualClock clock{at("2026-03-02T12:00:00Z")};
   std::uint32_t max_concurrency = 8;
   bool leave_unhandled = false;
@@ -91,8 +93,8 @@ class EngineTest : public ::testing::TestWithParam<std::string> {
   std::optional<testing::TestEngine> engine_;
 };
 
-#define OVER_EVERY_STORE(suite)                                                        \
-  INSTANTIATE_TEST_SUITE_P(Stores, suite, ::testing::Values("memory", "sqlite"),       \
+#define OVER_EVERY_STORE(suite)                                                  \
+  INSTANTIATE_TEST_SUITE_P(Stores, suite, ::testing::Values("memory", "sqlite"), \
                            [](const ::testing::TestParamInfo<std::string>& param_info) { return param_info.param; })
 
 }  // namespace carillon::test

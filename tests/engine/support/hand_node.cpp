@@ -1,6 +1,7 @@
 #include "engine/support/hand_node.h"
 
 #include "store/memory/memory_store.h"
+#include "store/sqlite/sqlite_store.h"
 #include "store/transactional_store.h"
 
 namespace carillon::test {
@@ -9,12 +10,17 @@ namespace {
 
 constexpr int kRoundsMax = 1000;
 
+std::unique_ptr<Backend> backend_of(const std::filesystem::path& sqlite, const StoreClock& clock) {
+  if (sqlite.empty()) return make_memory_backend(clock);
+  return value_of(open_sqlite_backend({.path = sqlite, .upkeep_thread = false}, clock));
+}
+
 }  // namespace
 
 HandNode::HandNode(const Options& options)
-    : store_(make_store(make_faulty(make_memory_backend(clock.parts()), commits_), clock.parts())),
-      node_(*store_, clock.parts(),
-            {.worker = options.worker, .max_concurrency = options.max_concurrency, .threaded = false}),
+    : clock(options.start),
+      store_(make_store(make_faulty(backend_of(options.sqlite, clock.parts()), commits_), clock.parts())),
+      node_(*store_, clock.parts(), {.max_concurrency = options.max_concurrency, .threaded = false}),
       client_(node_) {
   node_.set_runner(runner);
   node_.add_listener(heard.listener());

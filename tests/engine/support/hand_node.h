@@ -29,7 +29,8 @@ class HandNode {
  public:
   struct Options {
     std::uint32_t max_concurrency = 8;
-    std::string worker = "engine";
+    std::filesystem::path sqlite;  // without: in memory
+    Instant start = at("2026-03-02T12:00:00Z");
   };
   HandNode() : HandNode(Options()) {}
   explicit HandNode(const Options& options);
@@ -59,7 +60,7 @@ class HandNode {
   JobId enqueue(const JobRequest& request) { return value_of(client_.enqueue(request)).id; }
   JobInfo job(JobId id) { return value_of(client_.job("default", id)); }
 
-  testing::ManualClock clock{at("2026-03-02T12:00:00Z")};
+  testing::ManualClock clock;
   Heard heard;
   Handlers handlers;
   HandRunner runner;

@@ -1,0 +1,254 @@
+// What is told and counted, against what happened.
+#include "engine/support/engine_test.h"
+#include "engine/support/hand_node.h"
+
+namespace carillon::test {
+namespace {
+
+// ---- Names and lines ------------------------------------------------------------------------------------------------
+
+struct Golden {
+  EventBody body;
+  std::string_view line;
+};
+
+const JobId kJob{.value = 1'632'087'572'480'000};
+
+std::string line_with_job(std::string_view line) {
+  std::string text(line);
+  const std::size_t at = text.find("$JOB");
+  if (at != std::string::npos) text.replace(at, 4, format_job_id(kJob));
+  return text;
+}
+
+TEST(EventText, EveryEventHasItsNameAndItsLine) {
+  const Instant slot = at("2026-03-02T08:30:00Z");
+  const std::vector<Golden> goldens{
+      {TickStopped{.duration = 12ms, .users_scanned = 3, .eligible_in_window = 3, .enqueued = 2, .cutoff_finalized = 1},
+       R"({"event":"sched.tick.stop","at":"2026-03-02T12:00:00.000Z","measurements":{"duration_ms":12},)"
+       R"("metadata":{"users_scanned":3,"eligible_in_window":3,"enqueued":2,"cutoff_finalized":1}})"},
+      {QueueDepth{.depth = 7},
+       R"({"event":"sched.queue.depth","at":"2026-03-02T12:00:00.000Z","measurements":{"depth":7},)"
+       R"("metadata":{"today":"2026-03-02"}})"},
+      {InFlight{.in_flight = 2, .max_concurrency = 8},
+       R"({"event":"sched.executor.in_flight","at":"2026-03-02T12:00:00.000Z","measurements":{"in_flight":2},)"
+       R"("metadata":{"max_concurrency":8}})"},
+      {JobStopped{.job = kJob,
+                  .tenant = "a",
+                  .type = "mail",
+                  .attempt = 2,
+                  .duration = 1500ms,
+                  .result = AttemptResult::error,
+                  .error_class = "req"},
+       R"({"event":"sched.job.stop","at":"2026-03-02T12:00:00.000Z","measurements":{"duration_ms":1500},)"
+       R"("metadata":{"job_id":"$JOB","tenant":"a","type":"mail","attempt":2,"result":"error","error_class":"req"}})"},
+      {Finalized{.job = kJob, .tenant = "a", .schedule = "s", .subject = "u", .slot = slot, .status = JobState::done},
+       R"({"event":"sched.finalize","at":"2026-03-02T12:00:00.000Z","measurements":{},)"
+       R"("metadata":{"job_id":"$JOB","tenant":"a","schedule":"s","subject":"u","status":"success","count":1,)"
+       R"("due_bucket":510,"today":"2026-03-02"}})"},
+      {JobChanged{.job = kJob, .tenant = "a", .state = JobState::dlq},
+       R"({"event":"job.changed","at":"2026-03-02T12:00:00.000Z","measurements":{},)"
+       R"("metadata":{"id":"$JOB","tenant":"a","state":"dlq"}})"},
+      {JobPicked{.job = kJob, .tenant = "a", .type = "mail", .lateness = 20ms},
+       R"({"event":"job.picked","at":"2026-03-02T12:00:00.000Z","measurements":{"lateness_ms":20},)"
+       R"("metadata":{"job_id":"$JOB","tenant":"a","type":"mail"}})"},
+      {StaleWord{.job = kJob, .tenant = "a", .success = true},
+       R"({"event":"late_success","at":"2026-03-02T12:00:00.000Z","measurements":{},)"
+       R"("metadata":{"job_id":"$JOB","tenant":"a"}})"},
+      {StaleWord{.job = kJob, .tenant = "a", .success = false},
+       R"({"event":"stale_ack","at":"2026-03-02T12:00:00.000Z","measurements":{},)"
+       R"("metadata":{"job_id":"$JOB","tenant":"a"}})"},
+      {Deferred{.job = kJob, .tenant = "a", .reason = "maintenance", .until = slot},
+       R"({"event":"deferred","at":"2026-03-02T12:00:00.000Z","measurements":{},)"
+       R"("metadata":{"job_id":"$JOB","tenant":"a","reason":"maintenance","until":"2026-03-02T08:30:00.000Z"}})"},
+      {RateLimited{.job = kJob, .tenant = "a", .limit = "api", .until = slot},
+       R"({"event":"rate_limited","at":"2026-03-02T12:00:00.000Z","measurements":{},)"
+       R"("metadata":{"job_id":"$JOB","tenant":"a","limit":"api","until":"2026-03-02T08:30:00.000Z"}})"},
+      {Missed{.tenant = "a", .schedule = "s", .subject = "", .first = slot, .last = std::nullopt, .count = 1},
+       R"({"event":"missed","at":"2026-03-02T12:00:00.000Z","measurements":{},)"
+       R"("metadata":{"tenant":"a","schedule":"s","subject":"","first":"2026-03-02T08:30:00.000Z","last":null,)"
+       R"("count":1}})"},
+      {LeaseLost{.job = kJob, .tenant = "a", .worker = "w"},
+       R"({"event":"lease_lost","at":"2026-03-02T12:00:00.000Z","measurements":{},)"
+       R"("metadata":{"job_id":"$JOB","tenant":"a","worker":"w"}})"},
+      {HandlerAbandoned{.job = kJob, .tenant = "a", .type = "mail"},
+       R"({"event":"handler.abandoned","at":"2026-03-02T12:00:00.000Z","measurements":{},)"
+       R"("metadata":{"job_id":"$JOB","tenant":"a","type":"mail"}})"},
+      {StoreFailed{.message = "no \"space\""},
+       R"({"event":"store.failed","at":"2026-03-02T12:00:00.000Z","measurements":{},)"
+       R"("metadata":{"message":"no \"space\""}})"},
+  };
+  for (const Golden& golden : goldens) {
+    const Event event{.at = at("2026-03-02T12:00:00Z"), .body = golden.body};
+    EXPECT_EQ(to_json_line(event), line_with_job(golden.line));
+    EXPECT_EQ(JsonValue::parse(to_json_line(event)).value().at("event").as_string(), name_of(event));
+  }
+}
+
+// ---- Counters
+// ---------------------------------------------------------------------------------------------------------
+
+class EngineEvents : public EngineTest {
+ protected:
+  void expect_counters_agree() {
+    const Counters counters = engine().counters();
+    std::uint64_t ok = 0;
+    std::uint64_t missed = 0;
+    std::uint64_t finalized = 0;
+    for (const JobStopped& one : heard.of<JobStopped>()) ok += one.result == AttemptResult::ok ? 1U : 0U;
+    for (const Missed& one : heard.of<Missed>()) missed += one.count;
+    for (const Finalized& one : heard.of<Finalized>()) finalized += one.count;
+    std::uint64_t parked = 0;
+    for (const JobChanged& one : heard.of<JobChanged>()) parked += one.state == JobState::dlq ? 1U : 0U;
+    EXPECT_EQ(counters, (Counters{.picked = heard.of<JobPicked>().size(),
+                                  .succeeded = ok,
+                                  .failed = heard.of<JobStopped>().size() - ok,
+                                  .deferred = heard.of<Deferred>().size(),
+                                  .dlq = parked,
+                                  .stalled = heard.of<LeaseLost>().size(),
+                                  .abandoned = heard.of<HandlerAbandoned>().size(),
+                                  .rate_limited = heard.of<RateLimited>().size(),
+                                  .missed = missed,
+                                  .late = heard.of<StaleWord>().size(),
+                                  .finalized = finalized,
+                                  .store_failures = heard.of<StoreFailed>().size()}));
+  }
+};
+
+TEST_P(EngineEvents, CountersAgreeWithEventsAndWithWhatHandlersCounted) {  // invariant 34
+  std::map<Outcome::Kind, std::uint64_t> said;
+  handle("mixed", [&](JobContext& context) {
+    const auto kind = static_cast<Outcome::Kind>((context.payload().as_int() + context.attempt()) % 6);
+    ++said[kind];
+    switch (kind) {
+      case Outcome::Kind::done: return done();
+      case Outcome::Kind::skipped: return skipped("nothing");
+      case Outcome::Kind::failed: return fail("no");
+      case Outcome::Kind::permanent: return permanent("no");
+      case Outcome::Kind::deferred: return context.job().token > 3 ? done() : defer(in(1min), "later");
+      case Outcome::Kind::rate_limited: return context.job().token > 3 ? done() : rate_limited("", in(1min));
+    }
+    return done();
+  });
+  ASSERT_TRUE(client().schedule_recurring({.name = "s", .type = "mixed", .every = 1h, .payload = "3"}).has_value());
+  for (int i = 0; i < 60; ++i) enqueue({.type = "mixed", .payload = std::to_string(i)});
+  advance(5h);
+  clock.advance(5h);
+  run_due();
+  const Counters counters = engine().counters();
+  std::uint64_t attempts = 0;
+  for (const auto& [kind, count] : said) attempts += count;
+  EXPECT_EQ(counters.picked, attempts);
+  EXPECT_EQ(counters.failed, said[Outcome::Kind::failed] + said[Outcome::Kind::permanent]);
+  EXPECT_EQ(counters.succeeded + counters.failed + counters.deferred + counters.rate_limited, attempts);
+  EXPECT_EQ(counters.missed, 4U);
+  EXPECT_EQ(counters.dlq, jobs({.states = {JobState::dlq}}).size());
+  EXPECT_EQ(counters.late, 0U);
+  expect_counters_agree();
+}
+
+TEST_P(EngineEvents, LevelsAreToldOnceATickWhenTheyChanged) {
+  ASSERT_TRUE(client().put_settings(kTenant, R"({"paused":true})").has_value());
+  handle_counted("work");
+  for (int i = 0; i < 3; ++i) enqueue({.type = "work"});
+  advance(10s);
+  const auto depths = heard.of<QueueDepth>();
+  ASSERT_EQ(depths.size(), 1U);
+  EXPECT_EQ(depths.front().depth, 3U);
+}
+
+TEST_P(EngineEvents, ATickIsToldWithWhatItDid) {
+  handle_counted("work");
+  ASSERT_TRUE(client().schedule_recurring({.name = "a", .type = "work", .every = 1h}).has_value());
+  ASSERT_TRUE(client().schedule_recurring({.name = "b", .type = "work", .every = 1h}).has_value());
+  advance(1h);
+  const auto ticks = heard.of<TickStopped>();
+  ASSERT_EQ(ticks.size(), 1U);
+  EXPECT_EQ(ticks.front().users_scanned, 2U);
+  EXPECT_EQ(ticks.front().enqueued, 2U);
+}
+
+TEST_P(EngineEvents, AnOccurrenceIsFinalizedOnceWithItsOutcome) {  // invariant 3
+  handle("flaky", [](JobContext& context) { return context.attempt() < 3 ? retry_after(1min) : done(); });
+  ASSERT_TRUE(client().schedule_recurring({.name = "s", .type = "flaky", .every = 1h}).has_value());
+  advance(65min);
+  const auto finalized = heard.of<Finalized>();
+  ASSERT_EQ(finalized.size(), 1U);
+  EXPECT_EQ(finalized.front().status, JobState::done);
+  EXPECT_EQ(finalized.front().schedule, "s");
+  EXPECT_EQ(finalized.front().slot, at("2026-03-02T13:00:00Z"));
+  EXPECT_TRUE(finalized.front().job);
+  EXPECT_EQ(value_of(client().schedule(kTenant, "s")).last_outcome, "success");
+}
+
+TEST_P(EngineEvents, EveryChangeOfAJobIsTold) {
+  handle("work", [](JobContext& context) { return context.attempt() == 1 ? retry_after(1min) : done(); });
+  const JobId id = enqueue({.type = "work"});
+  advance(2min);
+  std::vector<JobState> states;
+  for (const JobChanged& one : heard.of<JobChanged>()) {
+    if (one.job == id) states.push_back(one.state);
+  }
+  EXPECT_EQ(states, (std::vector{JobState::queued, JobState::queued, JobState::done}));
+}
+
+TEST_P(EngineEvents, LatenessIsFromWhenItWasDue) {
+  handle_counted("work");
+  enqueue({.type = "work", .run_at = in(1min)});
+  run_due();
+  clock.advance(90s);
+  run_due();
+  ASSERT_EQ(heard.of<JobPicked>().size(), 1U);
+  EXPECT_EQ(heard.of<JobPicked>().front().lateness, Duration(30s));
+}
+
+TEST_P(EngineEvents, AListenerMayAskTheEngine) {
+  handle_counted("work");
+  std::vector<JobState> seen;
+  engine().on_event([&](const Event& event) {
+    if (const auto* changed = std::get_if<JobChanged>(&event.body)) seen.push_back(state(changed->job));
+  });
+  enqueue({.type = "work"});
+  run_due();
+  ASSERT_FALSE(seen.empty());
+  EXPECT_EQ(seen.back(), JobState::done);
+}
+
+OVER_EVERY_STORE(EngineEvents);
+
+// ---- Of attempts that do not end by themselves ----------------------------------------------------------------------
+
+TEST(NodeEvents, ATimeoutIsStoppedAndAbandonedOnce) {  // invariants 13, 34
+  HandNode node;
+  node.enqueue({.type = "work", .max_attempts = 1, .timeout = 1min});
+  const RunPtr run = node.take();
+  node.begin(run);
+  node.pass(5min);
+  const auto stopped = node.heard.of<JobStopped>();
+  ASSERT_EQ(stopped.size(), 1U);
+  EXPECT_EQ(stopped.front().result, AttemptResult::timeout);
+  EXPECT_EQ(stopped.front().duration, Duration(1min));
+  EXPECT_EQ(stopped.front().error_class, "timeout");
+  EXPECT_EQ(node.heard.of<HandlerAbandoned>().size(), 1U);
+  EXPECT_EQ(node.node().counters().abandoned, 1U);
+  EXPECT_EQ(node.node().counters().failed, 1U);
+  EXPECT_EQ(node.node().counters().dlq, 1U);
+}
+
+TEST(NodeEvents, InFlightFollowsWhatRuns) {
+  HandNode node;
+  node.enqueue({.type = "work"});
+  const RunPtr run = node.take();
+  node.begin(run);
+  node.pass(2s);
+  node.finish(run, done());
+  node.pass(2s);
+  const auto levels = node.heard.of<InFlight>();
+  ASSERT_EQ(levels.size(), 2U);
+  EXPECT_EQ(levels[0].in_flight, 1U);
+  EXPECT_EQ(levels[0].max_concurrency, 8U);
+  EXPECT_EQ(levels[1].in_flight, 0U);
+}
+
+}  // namespace
+}  // namespace carillon::test
