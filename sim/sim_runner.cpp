@@ -135,7 +135,7 @@ Outcome SimRunner::draw_outcome(const Going& going) const {
 
 void SimRunner::effect(std::size_t number) {
   Going& going = going_.at(number);
-  if (going.run->stop_requested || port_->boot() >= going.run->lease_until.load()) return;
+  if (alone_ || going.run->stop_requested || port_->boot() >= going.run->lease_until.load()) return;
   const std::string key = "effect-" + format_job_id(going.run->job.id);
   const auto claim = port_->claim_effect(*going.run, key);
   if (!claim) {

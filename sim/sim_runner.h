@@ -59,6 +59,8 @@ class SimRunner final : public Runner {
   bool run_due();
   // Handlers that would never return do so now.
   void wake_all();
+  // The node does not answer: handlers go on, but ask for nothing.
+  void set_alone(bool alone) { alone_ = alone; }
   std::size_t busy() const { return busy_; }
 
  private:
@@ -98,6 +100,7 @@ class SimRunner final : public Runner {
   std::size_t next_going_ = 0;
   std::uint64_t sequence_ = 0;
   std::size_t busy_ = 0;
+  bool alone_ = false;
 };
 
 }  // namespace carillon::sim

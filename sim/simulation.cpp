@@ -62,7 +62,11 @@ Simulation::Simulation(const SimulationOptions& options)
 CommitFate Simulation::fate(const std::vector<Op>& ops) {
   if (calm_) return CommitFate::good;
   CommitFate fate = CommitFate::good;
-  if (next_fate_ && !ops.empty()) {
+  const auto plans = [](const Op& op) {
+    const auto* const inserted = std::get_if<JobInserted>(&op);
+    return inserted && inserted->row.slot;
+  };
+  if (next_fate_ && !ops.empty() && (!at_planning_ || std::ranges::any_of(ops, plans))) {
     fate = *std::exchange(next_fate_, std::nullopt);
     crash_now_ = true;
     report_.faults.add(Fault::crash_at_commit);
@@ -129,8 +133,13 @@ void Simulation::end_node() {
 }
 
 void Simulation::run_node() {
-  if (boot() < node_starts_) return;
+  if (boot() < node_starts_) {
+    if (handlers_go_on_ && site_.is_up()) site_.runner().run_due();
+    return;
+  }
   if (!site_.is_up()) start_node();
+  handlers_go_on_ = false;
+  site_.runner().set_alone(false);
   for (int i = 0; !judge_.findings().any(); ++i) {
     if (i == kRoundsMax) return judge_.findings().add(7, "the node does not come to rest");
     site_.runner().run_due();
@@ -155,7 +164,7 @@ BootTime Simulation::next_event(BootTime end) const {
 void Simulation::run_until(BootTime end) {
   while (boot() < end && !judge_.findings().any()) {
     BootTime next = next_event(end);
-    if (site_.is_up() && boot() >= node_starts_) {
+    if (site_.is_up() && (boot() >= node_starts_ || handlers_go_on_)) {
       if (const auto at = site_.runner().next_at()) next = std::min(next, *at);
     }
     next = std::max(next, boot());

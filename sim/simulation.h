@@ -81,6 +81,7 @@ class Simulation final : private Witness {
   void crash(bool power);
   void resolve_unknown();
   void drain();
+  void stall(bool handlers_go_on);
   void jump();
 
   // ---- What people do ----
@@ -115,10 +116,12 @@ class Simulation final : private Witness {
 
   bool calm_ = false;
   std::optional<CommitFate> next_fate_;
-  int bad_commits_ = 0;  // of those to come, so many go wrong
+  bool at_planning_ = false;  // it meets the next commit that plans
+  int bad_commits_ = 0;       // of those to come, so many go wrong
   CommitFate bad_fate_ = CommitFate::refused;
   bool crash_now_ = false;
-  bool failed_ = false;  // the last commit
+  bool handlers_go_on_ = false;  // while the node does not: it waits for its disk
+  bool failed_ = false;          // the last commit
   std::optional<std::vector<Op>> unknown_;
   BootTime next_arrival_{};
   BootTime next_operation_{};

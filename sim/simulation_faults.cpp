@@ -46,6 +46,7 @@ void Simulation::next_fault() {
   switch (what) {
     case 0:
       if (random_.percent(60)) {
+        at_planning_ = random_.percent(40);
         next_fate_ = random_.percent(50) ? CommitFate::refused : CommitFate::answer_lost;
         if (options_.store == StoreKind::sqlite && options_.power_loss && power_random_.percent(50)) {
           next_fate_.reset();
@@ -56,11 +57,7 @@ void Simulation::next_fault() {
         crash(options_.store == StoreKind::sqlite && power_random_.percent(50));
       }
       return;
-    case 1:
-      report_.faults.add(Fault::pause);
-      trace_.say(now(), "the node is paused");
-      node_starts_ = boot() + random_.between(Duration(5s), Duration(5min));
-      return;
+    case 1: return stall(random_.percent(50));
     case 2: {
       bad_commits_ = random_.percent(60) ? 1 : random_.between(2, 40);
       const auto kind = random_.below(5);
@@ -70,6 +67,15 @@ void Simulation::next_fault() {
     case 3: return jump();
     default: return drain();
   }
+}
+
+// The whole process stands still, or only its driver, which waits for the disk while handlers go on.
+void Simulation::stall(bool handlers_go_on) {
+  handlers_go_on_ = handlers_go_on;
+  report_.faults.add(handlers_go_on ? Fault::slow_disk : Fault::pause);
+  trace_.say(now(), "the node {}", handlers_go_on ? "waits for its disk" : "is paused");
+  site_.runner().set_alone(handlers_go_on);
+  node_starts_ = boot() + random_.between(Duration(5s), Duration(5min));
 }
 
 void Simulation::crash(bool power) {

@@ -234,7 +234,11 @@ void Simulation::ask_for_the_impossible() {
 void Simulation::operate() {
   const auto what = random_.below(100);
   if (what < 30) return edit_schedule();
-  if (what < 50) return change_rule(world_.draw_rule(now()));
+  if (what < 50) {
+    change_rule(world_.draw_rule(now()));
+    if (plagues_.pause_every > Duration(0) && random_.percent(30) && !crash_now_) stall(true);
+    return;
+  }
   if (what < 75) return act_on_job();
   if (what < 88) return say_stale_word();
   if (what < 90) return ask_for_the_impossible();
