@@ -93,6 +93,14 @@ bool Rules::is_settled(const std::string& tenant, Instant now, BootTime boot) {
   return closed_at + kOpeningSpread < boot;
 }
 
+std::optional<Duration> Rules::until_quiet(const std::string& tenant, Instant now) const {
+  const RuleText* const settings = find(settings_of(tenant));
+  if (!settings || !settings->quiet) return std::nullopt;
+  const Instant local = now + offset_at(settings->quiet->zone, now);
+  const Duration time = local - Instant(std::chrono::floor<std::chrono::days>(local));
+  return (settings->quiet->start - time + 24h) % Duration(24h);
+}
+
 std::uint32_t Rules::weight(const std::string& tenant) const {
   const RuleText* const settings = find(settings_of(tenant));
   return settings ? settings->weight : 1;

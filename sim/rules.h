@@ -51,6 +51,8 @@ class Rules {
   bool is_gated(const std::string& tenant, bool notifies, Instant now) const;
   // Near enough to an opening or a change of clocks that the judge does not insist.
   bool is_settled(const std::string& tenant, Instant now, BootTime boot);
+  // How long it is until the quiet hours of a tenant begin.
+  std::optional<Duration> until_quiet(const std::string& tenant, Instant now) const;
   const RuleText* find(const DocumentKey& key) const;
   std::uint32_t weight(const std::string& tenant) const;
 

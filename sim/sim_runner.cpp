@@ -24,10 +24,19 @@ void SimRunner::admit() {
     going.run = std::move(waiting_.front());
     waiting_.pop_front();
     going.spec = parts_.specs->job(going.run->job.payload);
-    const bool slow = parts_.random->permille(parts_.habits->slow_start);
-    const Duration most = parts_.random->percent(10) ? Duration(90s) : Duration(4s);
-    add(Step::begin, number, slow ? parts_.random->between(Duration(50ms), most) : Duration(0));
+    add(Step::begin, number, draw_wait(going));
   }
+}
+
+// How long it takes until a thread is free. Now and then that is just after the quiet hours of the job began.
+Duration SimRunner::draw_wait(const Going& going) const {
+  Random& random = *parts_.random;
+  if (going.spec->notifies) {
+    const auto quiet = parts_.judge->rules().until_quiet(going.spec->tenant, parts_.clock->wall());
+    if (quiet && *quiet < 10min && random.percent(50)) return *quiet + random.between(Duration(0), Duration(30s));
+  }
+  const Duration most = random.percent(10) ? Duration(90s) : Duration(4s);
+  return random.permille(parts_.habits->slow_start) ? random.between(Duration(50ms), most) : Duration(0);
 }
 
 void SimRunner::add(Step step, std::size_t going, Duration after) {

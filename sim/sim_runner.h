@@ -88,6 +88,7 @@ class SimRunner final : public Runner {
   void effect(std::size_t number);
   void finish(std::size_t number);
   void draw(Going& going, std::size_t number);
+  Duration draw_wait(const Going& going) const;
   Duration draw_duration(const JobSpec& spec) const;
   Outcome draw_outcome(const Going& going) const;
 
