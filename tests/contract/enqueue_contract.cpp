@@ -264,7 +264,7 @@ TEST_P(StoreContract, TheReadySetIsReadBackInPages) {  // invariant 5
   }
   claim_one(expected[7].id);
   NewJob later = job();
-  later.run_at = now() + 1s;
+  later.run_at = now() + 1h;
   enqueue(later);
   NewJob waiting = job();
   waiting.depends_on = {expected[0].id};

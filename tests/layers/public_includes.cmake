@@ -1,11 +1,11 @@
-# Fails if a header in FOLDER includes anything but the standard library (<vector>) and its neighbours ("carillon/x.h").
+# Fails if a header in FOLDER includes anything but the standard library (<vector>) and its neighbours (<carillon/x.h>).
 file(GLOB files ${FOLDER}/*.h)
 if(NOT files)
   message(FATAL_ERROR "no headers in ${FOLDER}")
 endif()
 foreach(file IN LISTS files)
   file(STRINGS ${file} includes REGEX "^[ \t]*#[ \t]*include")
-  list(FILTER includes EXCLUDE REGEX "^#include (<[a-z_]+>|\"carillon/[a-z_]+\\.h\")$")
+  list(FILTER includes EXCLUDE REGEX "^#include (<[a-z_]+>|<carillon/[a-z_]+\\.h>|\"carillon/[a-z_]+\\.h\")$")
   if(includes)
     message(FATAL_ERROR "${file}: ${includes}")
   endif()
