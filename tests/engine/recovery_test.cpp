@@ -11,6 +11,7 @@ class Recovery : public ::testing::Test {
     node.run_due();
   }
 
+ public:
   HandNode node;
 };
 
