@@ -1,5 +1,7 @@
 #include "engine/dispatcher.h"
 
+#include <utility>
+
 #include "base/mutant.h"
 
 namespace carillon {
@@ -62,7 +64,19 @@ void Dispatcher::add_later(PlaceId place, ReadyEntry entry, Instant when) {
   later_.push({.when = when, .entry = entry, .place = place});
 }
 
+// Those that a gate let go were to wait for some seconds, which would now be as long as the clock was set back.
+void Dispatcher::wait_for_their_own_time() {
+  std::priority_queue<Later> waiting;
+  for (; !later_.empty(); later_.pop()) {
+    Later one = later_.top();
+    one.when = one.entry.run_at;
+    waiting.push(one);
+  }
+  later_ = std::move(waiting);
+}
+
 void Dispatcher::advance_to(Instant now) {
+  if (now < std::exchange(seen_, now)) wait_for_their_own_time();
   std::optional<Instant> last;
   while (!later_.empty() && later_.top().when <= now) {
     const Later& due = later_.top();

@@ -51,12 +51,14 @@ class Dispatcher {
   };
 
   PlaceId plain_place(const ReadyJob& job);
+  void wait_for_their_own_time();
   void close_unless_served(TypeId type);
 
   JobStore& jobs_;
   std::function<bool(std::string_view)> serves_;
   ReadySet ready_;
   std::priority_queue<Later> later_;
+  Instant seen_ = kInstantMin;
   std::unordered_map<std::uint64_t, PlaceId> plain_places_;  // by lane and type
   std::set<TypeId> types_;                                   // of all that was ever added
 };

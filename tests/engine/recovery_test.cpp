@@ -52,6 +52,16 @@ TEST_F(Recovery, AGateThatTheClockPassesAgainOpensAgain) {  // invariant 27
   EXPECT_EQ(node.run_due(), 1U);
 }
 
+TEST_F(Recovery, WhatAGateLetsGoDoesNotWaitForAClockThatWasSetBack) {  // invariant 5
+  value_of(node.client().put_settings("default", R"({"paused": true})"));
+  for (int i = 0; i < 20; ++i) node.enqueue({.type = "work"});
+  node.pass(48h);
+  value_of(node.client().put_settings("default", R"({"paused": false})"));
+  node.node().step();
+  node.clock.step(-24h);
+  EXPECT_EQ(node.run_due(), 20U);
+}
+
 TEST_F(Recovery, AnEntryThatIsStaleDoesNotKeepASlotAsleep) {  // invariant 5
   value_of(node.client().put_settings("default", R"({"max_concurrency": 1, "paused": true})"));
   const JobId stale = node.enqueue({.type = "work", .priority = 1});
