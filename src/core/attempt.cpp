@@ -72,6 +72,8 @@ std::string_view to_string(VerdictReason reason) {
     case VerdictReason::max_retries_exceeded: return "max_retries_exceeded";
     case VerdictReason::cancelled: return "cancelled";
     case VerdictReason::deadline: return "deadline";
+    case VerdictReason::gated: return "gated";
+    case VerdictReason::paused: return "paused";
   }
   UNREACHABLE();
 }

@@ -52,6 +52,8 @@ enum class VerdictReason : std::uint8_t {
   max_retries_exceeded,  // dlq: all attempts are used up
   cancelled,             // a cancellation had been asked for
   deadline,              // cutoff_reached
+  gated,                 // cutoff_reached behind a closed gate
+  paused,                // cutoff_reached while its schedule, queue or tenant was paused
 };
 
 std::string_view to_string(VerdictReason reason);

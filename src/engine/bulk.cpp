@@ -192,6 +192,7 @@ Result<void> BulkWork::step(Round& round, const Work& work) {
   TRY_ASSIGN(const BulkStep step,
              store_.jobs().act_on(state.filter, action_of(state.info.action), state.after, {kStep, changes}));
   round.add_ready(step.ready);
+  for (const JobId job : step.asked_to_stop) ask_to_stop_(round, job);
   state.info.done += step.changed;
   state.info.failed += step.refused;
   state.after = step.next_after;

@@ -5,9 +5,11 @@
 
 #include <carillon/client.h>
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "engine/round.h"
 #include "store/store.h"
@@ -28,7 +30,10 @@ Result<BulkState> read_bulk(std::string_view text);
 
 class BulkWork {
  public:
-  explicit BulkWork(Store& store) : store_(store) {}
+  // Asks a handler that runs to stop, once the round is committed.
+  using AskToStop = std::function<void(Round&, JobId)>;
+
+  BulkWork(Store& store, AskToStop ask_to_stop) : store_(store), ask_to_stop_(std::move(ask_to_stop)) {}
   BulkWork(const BulkWork&) = delete;
   BulkWork& operator=(const BulkWork&) = delete;
   ~BulkWork() = default;
@@ -53,6 +58,7 @@ class BulkWork {
   void remember(Round& round, const BulkState& state, BootTime next_at);
 
   Store& store_;
+  AskToStop ask_to_stop_;
   std::map<std::pair<std::string, std::string>, Work> works_;  // by tenant and id
 };
 

@@ -87,6 +87,20 @@ void Dispatcher::advance_to(Instant now) {
   }
 }
 
+std::optional<ReadySet::Pick> Dispatcher::pick(Instant now, ReadySet::For what) {
+  for (;;) {
+    auto pick = ready_.pick(now, what);
+    if (!pick || priorities_.empty()) return pick;
+    const auto changed = priorities_.find(pick->entry.id);
+    if (changed == priorities_.end()) return pick;
+    if (changed->second == pick->entry.priority) {
+      priorities_.erase(changed);
+      return pick;
+    }
+    ready_.drop(*pick, now);
+  }
+}
+
 std::optional<Instant> Dispatcher::next_due() const {
   if (later_.empty()) return std::nullopt;
   return later_.top().when;

@@ -34,6 +34,10 @@ class Dispatcher {
   Result<void> add(std::span<const ReadyJob> jobs, Instant horizon, Instant now);
   // Back at a later time, memory alone: a gate opened and its jobs are spread.
   void add_later(PlaceId place, ReadyEntry entry, Instant when);
+  // The job's row has this priority now; entries with another one are not it any more.
+  void reprioritized(JobId job, int priority) { priorities_[job] = priority; }
+  // As in the ready set, without entries that are not it any more.
+  std::optional<ReadySet::Pick> pick(Instant now, ReadySet::For what);
   // Those whose time has come move into the ready set.
   void advance_to(Instant now);
   std::optional<Instant> next_due() const;
@@ -58,6 +62,7 @@ class Dispatcher {
   std::function<bool(std::string_view)> serves_;
   ReadySet ready_;
   std::priority_queue<Later> later_;
+  std::unordered_map<JobId, int> priorities_;  // of jobs whose priority was changed, until they are picked
   Instant seen_ = kInstantMin;
   std::unordered_map<std::uint64_t, PlaceId> plain_places_;  // by lane and type
   std::set<TypeId> types_;                                   // of all that was ever added

@@ -35,7 +35,7 @@ Node::Node(Store& store, const StoreClock& clock, Options options)
       inbox_(*bell_),
       dispatcher_(store.jobs()),
       planner_(store, rules_, [this](Round& round, JobId job) { ask_to_stop(round, job); }),
-      bulk_(store),
+      bulk_(store, [this](Round& round, JobId job) { ask_to_stop(round, job); }),
       loader_(store, dispatcher_, planner_, rules_, bulk_),
       pruner_(store, options_.prune_every) {
   mutant_node_begins();
@@ -264,13 +264,14 @@ void Node::pick(const Round& round) {
   picked_all_ = false;
   starved_ = false;
   if (!dispatching_ || !loader_.has_rules()) return;
-  const std::size_t room = room_for_claims(round);
-  while (picks_.size() < room) {
+  const Room room = room_for_claims(round);
+  while (picks_.size() < room.now + room.ahead) {
     if (picks_.size() == kClaimsMax) {
       picked_all_ = true;
       return;
     }
-    auto pick = dispatcher_.ready().pick(round.now);
+    const bool is_ahead = picks_.size() >= room.now;
+    auto pick = dispatcher_.pick(round.now, is_ahead ? ReadySet::For::later : ReadySet::For::a_free_thread);
     if (!pick) {
       starved_ = true;
       return;
@@ -279,22 +280,24 @@ void Node::pick(const Round& round) {
   }
 }
 
-std::size_t Node::room_for_claims(const Round& round) {
+Node::Room Node::room_for_claims(const Round& round) {
   // Attempts whose handlers have returned are settled by the commit that claims: they make room in it already.
   const auto returned =
       std::min(runs_.size(), static_cast<std::size_t>(std::ranges::count_if(settling_, &Settling::thread_is_back)));
   const std::size_t running = runs_.size() - returned;
   const std::uint32_t all = rules_.config().max_concurrent_jobs.value_or(options_.max_concurrency);
-  std::size_t allowed = std::min(all, options_.max_concurrency);
+  const std::size_t threads = std::min(all, options_.max_concurrency);
+  std::size_t ahead_max = 0;
   // Claims may run ahead of handlers, so that one commit serves many; a lower cap for all leaves no room for that. By
   // as many as were finished lately, or quickly during the last commit, which on a slow disk is longer ago; by twice
   // that if the handlers had nothing left to do.
   if (all >= options_.max_concurrency) {
     const auto quick = static_cast<std::size_t>(std::ranges::count_if(settling_, &Settling::quick));
     const std::size_t ahead = std::max(runs_.lately_finished(round.boot), running == 0 ? 2 * quick : quick);
-    allowed += std::min(ahead, options_.prefetch_max);
+    ahead_max = std::min(ahead, options_.prefetch_max);
   }
-  return allowed - std::min(allowed, running);
+  const std::size_t waiting = running - std::min(running, threads);
+  return {.now = threads - std::min(threads, running), .ahead = ahead_max - std::min(ahead_max, waiting)};
 }
 
 Result<void> Node::claim(Round& round) {

@@ -91,6 +91,8 @@ class Node {
   const RuleBook& rules() const { return rules_; }
   // A handler that runs is asked to stop, after the commit.
   void ask_to_stop(Round& round, JobId job);
+  // It may stand in the ready set with another priority.
+  void reprioritized(const ReadyJob& job) { dispatcher_.reprioritized(job.id, job.priority); }
   // Attempts of a schedule that is paused or disabled do not start, after the commit.
   void take_back_of(Round& round, std::string_view tenant, std::string_view schedule);
   void apply_document(Round& round, const DocumentKey& key, std::optional<std::string> body);
@@ -136,7 +138,11 @@ class Node {
   Result<void> plan(Round& round);
   Result<void> add_ready(Round& round);
   void pick(const Round& round);
-  std::size_t room_for_claims(const Round& round);
+  struct Room {
+    std::size_t now = 0;    // threads that are free
+    std::size_t ahead = 0;  // claims that may wait for one
+  };
+  Room room_for_claims(const Round& round);
   Result<void> claim(Round& round);
   void start(Round& round);
   void free_caps(Run& run, bool tokens_too, Instant now);

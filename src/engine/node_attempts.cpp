@@ -255,7 +255,13 @@ Result<std::size_t> Node::reap(Round& round) {
 
 Result<std::size_t> Node::finish_overdue(Round& round) {
   if (mutant(Mutant::deadline_ignored)) return 0;
-  TRY_ASSIGN(const std::vector<Changed> finished, store_.jobs().finish_overdue(kUpkeepMax));
+  const auto why = [&](const Lane& lane, TypeId type, bool notifies) {
+    if (rules_.closed_for(lane.tenant, notifies, round.now)) return VerdictReason::gated;
+    const auto held =
+        holds({.tenant = lane.tenant, .queue = lane.queue, .type = type, .notifies = notifies}, round.now);
+    return held == "paused" ? VerdictReason::paused : VerdictReason::deadline;
+  };
+  TRY_ASSIGN(const std::vector<Changed> finished, store_.jobs().finish_overdue(kUpkeepMax, why));
   for (const Changed& one : finished) changed(round, one);
   return finished.size();
 }

@@ -113,6 +113,7 @@ Result<JobState> NodeClient::change(std::string_view tenant, JobId id, std::opti
                                     std::optional<Instant> run_at) {
   return node_.call<JobState>([&](Round& round) -> Result<JobState> {
     TRY_ASSIGN(const Changed change, node_.store().jobs().patch(tenant, id, {.priority = priority, .run_at = run_at}));
+    for (const ReadyJob& job : change.ready) node_.reprioritized(job);
     return changed(node_, round, tenant, change);
   });
 }

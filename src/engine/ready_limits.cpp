@@ -63,6 +63,13 @@ std::optional<std::uint32_t> ReadyLimits::blocking(const ReadyLine& line, Instan
   return std::nullopt;
 }
 
+bool ReadyLimits::is_rated(const ReadyLine& line) const {
+  return std::ranges::any_of(line.limits, [this](std::uint32_t own) {
+    const Limit& limit = limits_[effective(own)];
+    return limit.ruled && limit.state.rule().rate.has_value();
+  });
+}
+
 // A limit without a rule never blocks, so it may be counted on like any other.
 void ReadyLimits::take(const ReadyLine& line, Instant now) {
   for (const std::uint32_t own : line.limits) {

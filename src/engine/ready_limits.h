@@ -45,6 +45,9 @@ class ReadyLimits {
   // The first of the line's limits that lets nothing start now.
   std::optional<std::uint32_t> blocking(const ReadyLine& line, Instant now);
 
+  // Whether one of them is a rate.
+  bool is_rated(const ReadyLine& line) const;
+
   // One of the line starts; nothing blocks it. All its limits are taken.
   void take(const ReadyLine& line, Instant now);
   void give_back(const ReadyLine& line, Instant now);

@@ -116,15 +116,15 @@ std::vector<ReadySet::Pick> ReadySet::take_all(std::string_view tenant, bool onl
 
 // ---- Starting ------------------------------------------------------------------------------------------------------
 
-std::optional<ReadySet::Pick> ReadySet::pick(Instant now) {
+std::optional<ReadySet::Pick> ReadySet::pick(Instant now, For what) {
   if (all_closed_) return std::nullopt;
   const std::uint64_t before = work_;
-  auto picked = next_pick(now);
+  auto picked = next_pick(now, what);
   steps_ += work_ - before;
   return picked;
 }
 
-std::optional<ReadySet::Pick> ReadySet::next_pick(Instant now) {
+std::optional<ReadySet::Pick> ReadySet::next_pick(Instant now, For what) {
   limits_.advance(now);
   for (std::size_t left = std::min(limits_.open_count(), kWakesPerPick); left > 0; --left) {
     if (ReadyLine* const woken = limits_.wake(now)) stand(*woken);
@@ -139,7 +139,10 @@ std::optional<ReadySet::Pick> ReadySet::next_pick(Instant now) {
       continue;
     }
     const auto blocking = limits_.blocking(*turn->line, now);
-    if (!blocking) return start(*turn, now);
+    if (!blocking) {
+      if (what == For::later && limits_.is_rated(*turn->line)) return std::nullopt;
+      return start(*turn, now);
+    }
     leave(*turn->line);
     limits_.park(*turn->line, *blocking, tenants_[turn->line->tenant].weight, now);
   }

@@ -71,8 +71,10 @@ class ReadySet {
   void set_limit(std::string_view tenant, std::string_view name, const std::optional<LimitRule>& rule, Instant now);
 
   // Takes the entry out and counts it on its tenant, queue and limits: on all of them, or nothing is taken. Nothing
-  // only if nothing may start.
-  std::optional<Pick> pick(Instant now);
+  // only if nothing may start; or, for one that is to wait for a thread, if a rate governs whose turn it is: a start
+  // that is counted now must happen now. (invariant 6)
+  enum class For : std::uint8_t { a_free_thread, later };
+  std::optional<Pick> pick(Instant now, For what = For::a_free_thread);
   // The claim was not made: caps, slots and tokens return, the entry stands again.
   void put_back(const Pick& pick, Instant now);
   // The row was not to be had: the same without the entry.
@@ -136,7 +138,7 @@ class ReadySet {
   void refresh_tenant(std::uint32_t number);
   void refresh_lane(std::uint32_t number);
 
-  std::optional<Pick> next_pick(Instant now);
+  std::optional<Pick> next_pick(Instant now, For what);
   Pick start(const ReadyTurns::Turn& turn, Instant now);
   enum class Count : std::uint8_t { up, down };
   void count(const ReadyLine& line, Count direction);

@@ -199,7 +199,11 @@ struct BulkStep {
   JobId next_after;
   bool end = false;
   std::vector<ReadyJob> ready;
+  std::vector<JobId> asked_to_stop;  // they run, and were cancelled
 };
+
+// Why a job that waits at this place has not started before its deadline: `gated`, `paused`, else `deadline`.
+using WhyNotStarted = std::function<VerdictReason(const Lane& lane, TypeId type, bool notifies)>;
 
 class JobStore {
  public:
@@ -236,8 +240,8 @@ class JobStore {
   virtual std::vector<Result<Settled>> settle(std::span<const Settlement> settlements) = 0;
   // Ends attempts whose lease or time has run out; at most `limit`. (invariants 12, 13)
   virtual Result<std::vector<Reaped>> reap(std::size_t limit) = 0;
-  // Ends jobs whose deadline has passed, in the order of deadlines; at most `limit`. (invariant 3)
-  virtual Result<std::vector<Changed>> finish_overdue(std::size_t limit) = 0;
+  // Ends jobs whose deadline has passed, in the order of deadlines; at most `limit`. (invariant 3) `why` may be empty.
+  virtual Result<std::vector<Changed>> finish_overdue(std::size_t limit, const WhyNotStarted& why) = 0;
 
   // The queued jobs above `after` that are due by `until`, or later than that but not far off when they were written (a
   // clock was set back since), in the order of ids. Looks at no more than `limit` rows.

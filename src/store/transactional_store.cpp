@@ -141,11 +141,11 @@ Result<std::vector<Reaped>> TransactionalStore::reap(std::size_t limit) {
   return write([&](Context& context) { return reap_leases(context, limit); });
 }
 
-Result<std::vector<Changed>> TransactionalStore::finish_overdue(std::size_t limit) {
+Result<std::vector<Changed>> TransactionalStore::finish_overdue(std::size_t limit, const WhyNotStarted& why) {
   return write([&](Context& context) {
     std::vector<Changed> changed;
     for (const JobId id : context.tx.deadlines(context.now, limit)) {
-      if (auto finished = finish_overdue_job(context, id)) changed.push_back(*std::move(finished));
+      if (auto finished = finish_overdue_job(context, id, why)) changed.push_back(*std::move(finished));
     }
     return changed;
   });

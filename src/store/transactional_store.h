@@ -39,7 +39,7 @@ class TransactionalStore final : public Store, private JobStore, private PlanSto
   std::vector<Result<Extended>> extend(std::span<const Extension> extensions) override;
   std::vector<Result<Settled>> settle(std::span<const Settlement> settlements) override;
   Result<std::vector<Reaped>> reap(std::size_t limit) override;
-  Result<std::vector<Changed>> finish_overdue(std::size_t limit) override;
+  Result<std::vector<Changed>> finish_overdue(std::size_t limit, const WhyNotStarted& why) override;
   Result<LivePage> load_live(JobId after, Instant until, std::size_t limit) override;
   Result<std::vector<ReadyJob>> load_later(Instant from, Instant until, std::size_t limit) override;
   Result<std::vector<JobTraits>> traits(std::span<const JobId> jobs) override;

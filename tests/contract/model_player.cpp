@@ -134,7 +134,7 @@ void ModelPlayer::reap() {
 
 void ModelPlayer::finish_overdue() {
   report(oracle_.finish_overdue(
-      value_of(ask("finish_overdue", [](Store& store) { return store.jobs().finish_overdue(kEverything); }))));
+      value_of(ask("finish_overdue", [](Store& store) { return store.jobs().finish_overdue(kEverything, {}); }))));
 }
 
 // ---- What to ask ----

@@ -141,7 +141,7 @@ class StoreContract : public testing::TestWithParam<BackendParam> {
   Extended extend(const Extension& extension);
   Changed act(JobAction action, JobId id);
   std::vector<Reaped> reap(std::size_t limit = 1000) { return value_of(jobs().reap(limit)); }
-  std::vector<Changed> finish_overdue(std::size_t limit = 1000) { return value_of(jobs().finish_overdue(limit)); }
+  std::vector<Changed> finish_overdue(std::size_t limit = 1000) { return value_of(jobs().finish_overdue(limit, {})); }
   // Over the whole archive, in steps of `step`. Answers how many were erased.
   std::uint64_t prune(Duration keep, std::size_t step = 1000);
   // A job that is parked: its only attempt failed for good.

@@ -270,7 +270,7 @@ std::set<ErrorCode> use_all_of(const std::string& path) {
     }
   }
   note(jobs.reap(100));
-  note(jobs.finish_overdue(100));
+  note(jobs.finish_overdue(100, {}));
   note(jobs.act_on({}, JobAction::cancel, {}, 100));
   note(jobs.prune({}));
   return codes;

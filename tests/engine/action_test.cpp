@@ -133,6 +133,26 @@ TEST_P(EngineActions, AnotherPriorityChangesTheOrder) {
   EXPECT_EQ(error_of(client().change(kTenant, b, 1, std::nullopt)).code, ErrorCode::conflict);
 }
 
+TEST_P(EngineActions, ALowerPriorityHoldsForAJobThatIsDueAlready) {
+  max_concurrency = 1;
+  std::string order;
+  handle("work", [&](JobContext& context) {
+    order += context.payload().as_string();
+    return done();
+  });
+  ASSERT_TRUE(client().put_queue(kTenant, "default", R"({"paused":true})").has_value());
+  const JobId a = enqueue({.type = "work", .payload = R"("a")"});
+  const JobId b = enqueue({.type = "work", .payload = R"("b")"});
+  enqueue({.type = "work", .payload = R"("c")"});
+  run_due();
+  EXPECT_TRUE(client().change(kTenant, a, 5, std::nullopt).has_value());
+  EXPECT_TRUE(client().change(kTenant, b, 4, std::nullopt).has_value());
+  EXPECT_TRUE(client().change(kTenant, b, 3, std::nullopt).has_value());
+  ASSERT_TRUE(client().put_queue(kTenant, "default", R"({"paused":false})").has_value());
+  advance(5s);
+  EXPECT_EQ(order, "bca");
+}
+
 TEST_P(EngineActions, RerunMakesANewJobLikeTheOldOne) {
   handle_counted("work");
   const JobId id = enqueue({.type = "work",
@@ -255,7 +275,7 @@ TEST_P(EngineActions, BulkCancelAsksARunningJobToStop) {
   handle("work", [&](JobContext& context) {
     const auto bulk = client().bulk({.action = BulkAction::cancel, .query = {.type = "work"}});
     EXPECT_TRUE(bulk.has_value());
-    advance(30s);  // over the next heartbeat
+    advance(1s);  // before the next heartbeat
     seen = context.cancelled();
     return fail("stopped");
   });

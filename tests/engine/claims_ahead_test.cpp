@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/node.h"
+#include "engine/node_client.h"
 #include "store/memory/memory_store.h"
 
 namespace carillon {
@@ -57,8 +58,8 @@ class ClaimsAhead : public testing::Test {
     node_.set_runner(runner_);
     node_.open();
   }
-  void enqueue(int count) {
-    const std::vector<NewJob> jobs(static_cast<std::size_t>(count), NewJob{.type = "work"});
+  void enqueue(int count, const JobOptions& options = {}) {
+    const std::vector<NewJob> jobs(static_cast<std::size_t>(count), NewJob{.type = "work", .options = options});
     for (const auto& made : store_->jobs().enqueue(jobs)) ASSERT_TRUE(made);
     for (int i = 0; i < 10 && !node_.is_loaded(); ++i) node_.step();
   }
@@ -87,6 +88,19 @@ TEST_F(ClaimsAhead, SlowHandlersDoNot) {
   for (int round = 0; round < 20; ++round) {
     EXPECT_LE(runner_.waiting.size(), 2 * kHandlers);
     runner_.run(kHandlers, 5s, clock_, *node_.finished());
+    node_.step();
+  }
+}
+
+// A token is used when a job is claimed: if it then waited for a thread, starts could follow each other sooner than the
+// rate allows. (invariant 6)
+TEST_F(ClaimsAhead, NothingIsClaimedAheadUnderARate) {
+  ASSERT_TRUE(NodeClient(node_).put_limit("default", "api", R"({"rate":1000000})").has_value());
+  enqueue(1000, {.limits = {"api"}});
+  for (int round = 0; round < 20; ++round) {
+    EXPECT_LE(runner_.waiting.size(), kHandlers);
+    EXPECT_GT(runner_.waiting.size(), 0U);
+    runner_.run(runner_.waiting.size(), 0ms, clock_, *node_.finished());
     node_.step();
   }
 }

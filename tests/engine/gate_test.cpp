@@ -180,6 +180,18 @@ TEST_P(EngineGates, ADeadlineBehindAClosedGateIsTheOutcomeWithItsReason) {
   const JobId id = enqueue({.type = "work", .deadline = clock.now() + 10min});
   advance(11min);
   EXPECT_EQ(state(id), JobState::cutoff_reached);
+  EXPECT_EQ(job(id).reason, "gated");
+  EXPECT_TRUE(started.empty());
+}
+
+TEST_P(EngineGates, ADeadlineInAPauseIsTheOutcomeWithItsReason) {  // invariant 32
+  ASSERT_TRUE(client().put_queue(kTenant, "slow", R"({"paused":true})").has_value());
+  const JobId paused = enqueue({.type = "work", .queue = "slow", .deadline = clock.now() + 10min});
+  const JobId unserved = enqueue({.type = "nobody's", .deadline = clock.now() + 10min});
+  advance(11min);
+  EXPECT_EQ(state(paused), JobState::cutoff_reached);
+  EXPECT_EQ(job(paused).reason, "paused");
+  EXPECT_EQ(job(unserved).reason, "deadline");
   EXPECT_TRUE(started.empty());
 }
 

@@ -66,6 +66,17 @@ TEST_F(ReadyLimitsTest, AnEndOpensAConcurrencyLimitButNotARate) {
   EXPECT_EQ(ready_.next_opening(kNow), kNow + 1s);
 }
 
+TEST_F(ReadyLimitsTest, WhatIsToWaitForAThreadIsNotTakenUnderARate) {
+  ready_.set_limit("a", "x", LimitRule{.rate = 100, .concurrency = 1}, kNow);
+  const PlaceId place = fill({}, 1, 2);
+  EXPECT_FALSE(ready_.pick(kNow, ReadySet::For::later));
+  EXPECT_EQ(ready_.size(), 2);
+  EXPECT_THAT(started(ready_, 9), ElementsAre(1));
+  ready_.ended(place, kNow);
+  ready_.set_limit("a", "x", LimitRule{.concurrency = 1}, kNow);
+  EXPECT_TRUE(ready_.pick(kNow, ReadySet::For::later));
+}
+
 TEST_F(ReadyLimitsTest, WhatWasPutBackHasUsedNothing) {
   ready_.set_limit("a", "x", LimitRule{.rate = 1, .concurrency = 1}, kNow);
   const PlaceId place = fill({}, 1, 2);

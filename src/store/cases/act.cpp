@@ -184,6 +184,7 @@ BulkStep act_on_matching(Context& context, const JobFilter& filter, JobAction ac
     }
     ++step.changed;
     step.ready.insert(step.ready.end(), changed->ready.begin(), changed->ready.end());
+    if (changed->cancel_requested) step.asked_to_stop.push_back(changed->id);
   }
   step.end = rows.size() < bounds.rows;
   return step;

@@ -5,17 +5,13 @@
 #include "base/mutant.h"
 #include "store/cases/act.h"
 #include "store/cases/lease.h"
+#include "store/cases/plan.h"
 
 namespace carillon {
 
 namespace {
 
 bool is_deleted(const std::optional<ScheduleRow>& schedule) { return !schedule || schedule->deleted_at; }
-
-// Whether jobs of a schedule are to be left alone. (invariant 32)
-bool holds_its_jobs(const ScheduleRow& schedule, Instant now) {
-  return !schedule.enabled || (schedule.paused_until && *schedule.paused_until > now);
-}
 
 LeaseRow lease_for(const Context& context, const ClaimRequest& request, const JobRow& row, const JobOptions& options) {
   LeaseRow lease{.job = row.id,
@@ -40,7 +36,7 @@ void claim_job(Context& context, const ClaimRequest& request, JobId id, Claimed&
     return;
   }
   if (row.deadline && *row.deadline <= context.now) {  // invariant 22
-    if (auto ended = finish_overdue_job(context, id)) claimed.overdue.push_back(*std::move(ended));
+    if (auto ended = finish_overdue_job(context, id, {})) claimed.overdue.push_back(*std::move(ended));
     return;
   }
   const auto schedule = row.schedule ? tx.schedule(row.schedule) : std::nullopt;

@@ -19,8 +19,15 @@ void note_result(Context& context, SubjectRow& subject, const JobRow& row, const
   state->status = success ? "success" : to_string(row.state);
   state->last_slot = row.slot;
   state->last_run_at = context.now;
-  state->error_count = success ? 0 : state->error_count + 1;
-  state->last_error = !success && detail.last_error ? detail.last_error->message : std::string();
+  // One that was left out, or called off before it failed, says nothing about what it would have come to.
+  const bool failed = row.state == JobState::cutoff_reached || detail.last_error;
+  if (success) {
+    state->error_count = 0;
+    state->last_error.clear();
+  } else if (failed) {
+    ++state->error_count;
+    state->last_error = detail.last_error ? detail.last_error->message : detail.reason;
+  }
   subject.state = write_subject_state(*state);
 }
 

@@ -7,6 +7,7 @@
 #include "base/mutant.h"
 #include "store/cases/enqueue.h"
 #include "store/cases/finish.h"
+#include "store/cases/plan.h"
 #include "store/subject_text.h"
 
 namespace carillon {
@@ -328,13 +329,24 @@ std::vector<Reaped> reap_leases(Context& context, std::size_t limit) {
   return reaped;
 }
 
-std::optional<Changed> finish_overdue_job(Context& context, JobId id) {
+namespace {
+
+VerdictReason why_not_started(Context& context, const JobRow& row, const WhyNotStarted& why) {
+  const auto schedule = row.schedule ? context.tx.schedule(row.schedule) : std::nullopt;
+  if (schedule && holds_its_jobs(*schedule, context.now)) return VerdictReason::paused;
+  if (row.state != JobState::queued || !why) return VerdictReason::deadline;
+  return why(context.tx.lane_names(row.lane), row.type, options_of(context, row).notifies);
+}
+
+}  // namespace
+
+std::optional<Changed> finish_overdue_job(Context& context, JobId id, const WhyNotStarted& why) {
   const auto row = context.tx.job(id);
   if (!row) return std::nullopt;
   const auto lease = context.tx.lease(id);
   JobRow after = *row;
   JobDetail detail = detail_of(context, *row);
-  detail.reason = to_string(VerdictReason::deadline);
+  detail.reason = to_string(lease ? VerdictReason::deadline : why_not_started(context, *row, why));
   Finish finish{.state = JobState::cutoff_reached, .from = state_of(*row, lease)};
   if (lease) {
     after.attempts = lease->attempt;

@@ -48,6 +48,10 @@ std::vector<Changed> cancel_unstarted(Context& context, ScheduleId schedule) {
 
 }  // namespace
 
+bool holds_its_jobs(const ScheduleRow& schedule, Instant now) {
+  return !schedule.enabled || (schedule.paused_until && *schedule.paused_until > now);
+}
+
 bool lives(const SubjectRow& subject, const ScheduleRow& owner) {
   return !owner.deleted_at && !subject.deleted_at && subject.generation == owner.generation;
 }

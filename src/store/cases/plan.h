@@ -14,6 +14,8 @@ Result<DeletedSchedule> delete_schedule_row(Context& context, std::string_view t
 Result<ScheduleRow> find_schedule(Context& context, ScheduleId id);
 Result<ScheduleRow> find_schedule(Context& context, std::string_view tenant, std::string_view name);
 Result<SubjectRow> find_subject(Context& context, ScheduleId schedule, std::string_view subject);
+// Whether its jobs are to be left alone. (invariant 32)
+bool holds_its_jobs(const ScheduleRow& schedule, Instant now);
 // One of an earlier life of its schedule does not.
 bool lives(const SubjectRow& subject, const ScheduleRow& owner);
 Result<SubjectRow> put_subject_row(Context& context, ScheduleId schedule, const SubjectEdit& edit);
