@@ -82,7 +82,7 @@ bool Judge::is_startable(const LiveJob& job, const RoundState& state) {
     if (!row || !row->deleted_at) return false;
   }
   if (rules_.is_paused(job.tenant, job.queue) || rules_.is_gated(job.tenant, job.spec->notifies, now)) return false;
-  if (!rules_.is_settled(job.tenant, now, clock_.boot()) && (job.spec->notifies)) return false;
+  if (job.spec->notifies && !rules_.is_settled(job.tenant, now, clock_.boot())) return false;
   if (rules_.is_unsure(clock_.boot())) return false;
   const auto all = rules_.cap_of_all();
   if (state.runs >= std::min<std::size_t>(state.slots, all.value_or(UINT32_MAX))) return false;

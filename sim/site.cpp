@@ -47,7 +47,15 @@ void Site::open_store() {
     store_ = make_store(make_witnessed(*inner_, witness_), clock_);
     return;
   }
-  auto backend = open_sqlite_backend({.path = kPath, .vfs = vfs_->name(), .upkeep_thread = false}, clock_);
+  const auto open = [&] {
+    return open_sqlite_backend({.path = kPath, .vfs = vfs_->name(), .upkeep_thread = false}, clock_);
+  };
+  auto backend = open();
+  if (!backend && !vfs_->is_powered()) {
+    // It failed while the file was being closed or opened: the machine starts once more.
+    vfs_->power_on();
+    backend = open();
+  }
   if (!backend) throw std::runtime_error(fmt::format("cannot open the simulated file: {}", backend.error().message));
   inner_ = backend->get();
   store_ = make_store(make_witnessed(*std::move(backend), witness_), clock_);
