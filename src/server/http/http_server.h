@@ -1,0 +1,58 @@
+// HTTP/1.1 on one address: keep-alive, pipelining, parked answers, streams; bounded in every direction.
+//
+// One net thread parses and calls `dispatch`, which must not block: what takes long answers later, from its own thread.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/error.h"
+#include "server/http/message.h"
+#include "server/http/reply.h"
+
+namespace carillon::server {
+
+struct HttpOptions {
+  std::string address = "127.0.0.1";
+  std::uint16_t port = 7440;  // 0: any that is free
+  std::size_t connections_max = 10'000;
+  std::size_t head_max = 16 * 1024;
+  std::size_t body_max = 1024 * 1024;         // unless `on_head` says otherwise
+  std::size_t pipelined_max = 64;             // requests of one connection whose answers are not sent
+  std::size_t unsent_max = 64 * 1024 * 1024;  // bytes of answers that one connection does not read
+  std::chrono::milliseconds head_time = std::chrono::seconds(10);   // from its first byte to its end
+  std::chrono::milliseconds body_time = std::chrono::seconds(60);   // the whole body
+  std::chrono::milliseconds idle_time = std::chrono::seconds(75);   // between requests
+  std::chrono::milliseconds write_time = std::chrono::seconds(30);  // without a byte being taken
+};
+
+class HttpServer {
+ public:
+  using Dispatch = std::function<void(HttpRequest, Reply)>;
+  // Asked when a head is complete, before its body is read: an answer refuses the request; `body_max` may be raised.
+  using OnHead = std::function<std::optional<HttpResponse>(const HttpRequest& head, std::size_t& body_max)>;
+
+  HttpServer(HttpOptions options, Dispatch dispatch, OnHead on_head = {});
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+  // Stops, if that was not done.
+  ~HttpServer();
+
+  // Listens; calls come from now on. The error names the address.
+  Result<void> start();
+  std::uint16_t port() const;
+  // New connections are refused, idle ones closed; answers that are due are given for `drain`, then all is closed.
+  void stop(std::chrono::milliseconds drain);
+  std::size_t connections() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace carillon::server

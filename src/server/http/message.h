@@ -1,0 +1,45 @@
+// A request and its answer, as routes see them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace carillon::server {
+
+enum class Method : std::uint8_t { get, head, post, put, patch, remove, options };
+
+std::string_view to_string(Method method);  // "GET", "DELETE"
+
+struct HttpHeader {
+  std::string name;  // in lower case
+  std::string value;
+};
+
+struct QueryItem {
+  std::string name;  // decoded, as the value is
+  std::string value;
+};
+
+struct HttpRequest {
+  Method method = Method::get;
+  std::string path;                   // as it was sent, without the query
+  std::vector<std::string> segments;  // of the path, decoded
+  std::vector<QueryItem> query;       // in the order in which they were sent
+  std::vector<HttpHeader> headers;
+  std::string body;
+  std::string peer;  // the address of the client
+
+  // The first one of that name, given in lower case; else null.
+  const std::string* header(std::string_view name) const;
+};
+
+struct HttpResponse {
+  int status = 200;
+  std::string type = "application/json";  // of the body
+  std::string body;
+  std::vector<HttpHeader> headers;  // besides those of body and connection
+};
+
+}  // namespace carillon::server

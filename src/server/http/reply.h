@@ -1,0 +1,41 @@
+// How a request is answered: at once or later, from any thread, once.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "server/http/message.h"
+
+namespace carillon::server {
+
+// An answer that goes on: server-sent events.
+class Stream {
+ public:
+  Stream() = default;
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  virtual ~Stream() = default;
+  // Any thread. False: the client is gone, or does not read and has too much waiting; nothing more will be sent.
+  virtual bool write(std::string text) = 0;
+  virtual void end() = 0;
+};
+
+class ReplySink {
+ public:
+  ReplySink() = default;
+  ReplySink(const ReplySink&) = delete;
+  ReplySink& operator=(const ReplySink&) = delete;
+  // One that was dropped without an answer answers 500.
+  virtual ~ReplySink() = default;
+
+  virtual void send(HttpResponse response) = 0;
+  // The head of the response; its body is ignored.
+  virtual std::shared_ptr<Stream> stream(HttpResponse head) = 0;
+  // Called at most once, on the net thread, if the client goes away before the answer: who parks a call takes it back.
+  virtual void on_gone(std::function<void()> gone) = 0;
+};
+
+using Reply = std::shared_ptr<ReplySink>;
+
+}  // namespace carillon::server
