@@ -1,5 +1,6 @@
 // Schedules: what they make, when, and what becomes of times that nobody saw.
 #include "engine/support/engine_test.h"
+#include "engine/support/hand_node.h"
 
 namespace carillon::test {
 namespace {
@@ -518,6 +519,20 @@ TEST_P(EngineSchedules, EveryDueSlotGetsExactlyOneOutcomeOverRandomJumps) {  // 
 }
 
 OVER_EVERY_STORE(EngineSchedules);
+
+// ---- Beside handlers ------------------------------------------------------------------------------------------------
+
+TEST(PlanningBesideHandlers, DoesNotWaitForThem) {  // invariant 7
+  HandNode node({.max_concurrency = 1});
+  const JobId slow = node.enqueue({.type = "slow", .timeout = 10h});
+  node.settle_down();
+  const RunPtr busy = node.take();
+  ASSERT_TRUE(node.begin(busy));
+  ASSERT_TRUE(node.client().schedule_recurring({.name = "s", .type = "work", .every = 1min}));
+  node.pass(5min + 1s);
+  EXPECT_EQ(value_of(node.client().jobs({.states = {JobState::queued, JobState::waiting}}, {}, 100)).jobs.size(), 5U);
+  EXPECT_EQ(node.job(slow).state, JobState::processing);
+}
 
 }  // namespace
 }  // namespace carillon::test
