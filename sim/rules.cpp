@@ -180,7 +180,8 @@ void Rules::begins(AttemptKey key, Running running, Instant now, BootTime boot) 
       if (bucket.tokens < 1 - kRounding) bucket.tokens += std::exchange(bucket.returned, 0);
       findings_.expect(bucket.tokens >= 1 - kRounding, 6, "limit {} had {} tokens, and one started", name,
                        bucket.tokens);
-      bucket.tokens -= 1;
+      // The node takes before it is given back what was not started: then the bucket is not full when that returns.
+      bucket.tokens = std::min(rule->burst, bucket.tokens - 1 + std::exchange(bucket.returned, 0));
     }
     if (rule->cap) {
       findings_.expect(running_under(*limit) < *rule->cap, 6, "limit {} allows {} at once, and one more started", name,

@@ -52,7 +52,8 @@ class LimitState {
   // One starts. The caller has seen that it may.
   void take(Instant now);
   // It was not started after all: token and slot return. It then does not count among the starts of any span, as long
-  // as the bucket has not been full in between; later, the token that returns is one more.
+  // as the bucket has not been full in between; later, the token that returns is one more. What filled the bucket while
+  // the token was out stays: if it had been full without that, so much comes early.
   void give_back(Instant now);
   // The attempt is over: the slot returns, the token stays used.
   void end();

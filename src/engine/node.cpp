@@ -263,6 +263,7 @@ std::optional<std::string> Node::holds(const ReadyPlace& place, Instant now) {
 void Node::pick(const Round& round) {
   picked_all_ = false;
   starved_ = false;
+  picked_at_ = round.now;
   if (!dispatching_ || !loader_.has_rules()) return;
   const Room room = room_for_claims(round);
   while (picks_.size() < room.now + room.ahead) {
@@ -301,6 +302,8 @@ Node::Room Node::room_for_claims(const Round& round) {
 }
 
 Result<void> Node::claim(Round& round) {
+  // The transaction may have waited for the store since they were picked.
+  if (round.now > picked_at_) dispatcher_.ready().claimed_at(picks_, round.now);
   pick(round);
   if (picks_.empty()) return {};
   std::vector<JobId> ids;

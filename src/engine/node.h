@@ -189,6 +189,7 @@ class Node {
   std::vector<Settling> settling_;
   RunTable::Due due_;
   std::vector<ReadySet::Pick> picks_;
+  Instant picked_at_;
   std::optional<Claimed> claimed_;
   BootTime claim_sent_{};
   Duration commit_took_{};  // the last one

@@ -191,6 +191,12 @@ void ReadySet::gave_back(PlaceId place, Instant now) {
   count(line, Count::down);
 }
 
+void ReadySet::claimed_at(std::span<const Pick> picks, Instant now) {
+  // All of them return before one is taken: what a full bucket cannot hold is lost, as if they had waited.
+  for (const Pick& pick : picks) limits_.give_back(lines_[pick.place.value], now);
+  for (const Pick& pick : picks) limits_.take(lines_[pick.place.value], now);
+}
+
 void ReadySet::drop(const Pick& pick, Instant now) {
   gave_back(pick.place, now);
   open_.owe(lines_[pick.place.value].tenant);

@@ -22,6 +22,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -75,6 +76,8 @@ class ReadySet {
   // that is counted now must happen now. (invariant 6)
   enum class For : std::uint8_t { a_free_thread, later };
   std::optional<Pick> pick(Instant now, For what = For::a_free_thread);
+  // The claims are made only now: a rate counts them from here.
+  void claimed_at(std::span<const Pick> picks, Instant now);
   // The claim was not made: caps, slots and tokens return, the entry stands again.
   void put_back(const Pick& pick, Instant now);
   // The row was not to be had: the same without the entry.
