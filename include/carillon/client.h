@@ -31,6 +31,9 @@ struct JobQuery {
   std::optional<std::string> schedule;
   std::optional<std::string> subject;
   std::optional<std::string> tag;
+  std::optional<std::string> text;  // in the payload, as bytes
+  std::optional<Instant> since;     // created then or later
+  std::optional<Instant> until;     // created before
 };
 
 struct JobList {
@@ -39,6 +42,8 @@ struct JobList {
 };
 
 enum class BulkAction : std::uint8_t { retry, cancel, discard };
+
+std::string_view to_string(BulkAction action);
 
 struct BulkRequest {
   BulkAction action = BulkAction::retry;

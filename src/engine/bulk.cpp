@@ -5,10 +5,20 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/check.h"
 #include "base/json_writer.h"
 #include "store/stored_json.h"
 
 namespace carillon {
+
+std::string_view to_string(BulkAction action) {
+  switch (action) {
+    case BulkAction::retry: return "retry";
+    case BulkAction::cancel: return "cancel";
+    case BulkAction::discard: return "discard";
+  }
+  UNREACHABLE();
+}
 
 namespace {
 
@@ -18,15 +28,6 @@ constexpr double kRateMax = 1e6;
 constexpr std::string_view kRunning = "running";
 constexpr std::string_view kDone = "done";
 constexpr std::string_view kStopped = "stopped";
-
-std::string_view name_of(BulkAction action) {
-  switch (action) {
-    case BulkAction::retry: return "retry";
-    case BulkAction::cancel: return "cancel";
-    case BulkAction::discard: return "discard";
-  }
-  return "retry";
-}
 
 JobAction action_of(BulkAction action) {
   switch (action) {
@@ -50,7 +51,7 @@ std::optional<std::string> text_if(const Json& json, const StoredObject& object,
 
 std::string write_bulk(const BulkState& bulk) {
   JsonObject object;
-  object.text("id", bulk.info.id).text("action", name_of(bulk.info.action)).text("state", bulk.info.state);
+  object.text("id", bulk.info.id).text("action", to_string(bulk.info.action)).text("state", bulk.info.state);
   object.integer("done", static_cast<std::int64_t>(bulk.info.done));
   object.integer("failed", static_cast<std::int64_t>(bulk.info.failed));
   object.integer("after", bulk.after.value).text("tenant", bulk.filter.tenant);
@@ -62,6 +63,8 @@ std::string write_bulk(const BulkState& bulk) {
   put_if(object, "schedule", bulk.filter.schedule);
   put_if(object, "subject", bulk.filter.subject);
   put_if(object, "tag", bulk.filter.tag);
+  put_if(object, "text", bulk.filter.text);
+  put_instant(object, "since", bulk.filter.since);
   put_instant(object, "until", bulk.filter.until);
   // In thousandths: the store's numbers are whole.
   if (bulk.rate) object.integer("rate_milli", std::llround(*bulk.rate * 1000));
@@ -90,6 +93,8 @@ Result<BulkState> read_bulk(std::string_view text) {
   bulk.filter.schedule = text_if(json, object, "schedule");
   bulk.filter.subject = text_if(json, object, "subject");
   bulk.filter.tag = text_if(json, object, "tag");
+  bulk.filter.text = text_if(json, object, "text");
+  bulk.filter.since = object.instant("since");
   bulk.filter.until = object.instant("until");
   if (const auto rate = object.integer("rate_milli")) bulk.rate = static_cast<double>(*rate) / 1000;
   return bulk;
@@ -131,8 +136,11 @@ Result<BulkInfo> BulkWork::begin(Round& round, const BulkRequest& request) {
                              .schedule = query.schedule,
                              .subject = query.subject,
                              .tag = query.tag,
+                             .text = query.text,
+                             .since = query.since,
                              // What is made from now on is not meant. Ids know the time to the millisecond.
-                             .until = add_clamped(round.now, std::chrono::milliseconds(1))},
+                             .until = std::min(query.until.value_or(kInstantMax),
+                                               add_clamped(round.now, std::chrono::milliseconds(1)))},
                   .rate = request.rate};
   // Retry and discard mean parked jobs; others would only be refused and counted as failures.
   if (request.action != BulkAction::cancel) state.filter.states = {JobState::dlq};

@@ -47,8 +47,11 @@ Result<ScheduleInfo> NodeClient::schedule_recurring(const ScheduleRequest& reque
 
 Result<ScheduleInfo> NodeClient::put_schedule(std::string_view tenant, std::string_view definition,
                                               std::optional<std::int64_t> if_revision) {
-  TRY_ASSIGN(const ScheduleRow row, node_.call<ScheduleRow>([&](Round& round) {
-    return node_.planner().put(round, {.tenant = tenant, .definition = definition, .if_revision = if_revision});
+  TRY_ASSIGN(const ScheduleRow row, node_.call<ScheduleRow>([&](Round& round) -> Result<ScheduleRow> {
+    TRY_ASSIGN(ScheduleRow put,
+               node_.planner().put(round, {.tenant = tenant, .definition = definition, .if_revision = if_revision}));
+    TRY(note({tenant, "schedule.put", put.name}, round.now));
+    return put;
   }));
   return info_of(row);
 }
@@ -70,21 +73,23 @@ Result<std::vector<ScheduleInfo>> NodeClient::schedules(std::string_view tenant,
 }
 
 Result<ScheduleInfo> NodeClient::pause(std::string_view tenant, std::string_view name, std::optional<Instant> until) {
-  TRY_ASSIGN(const ScheduleRow row, node_.call<ScheduleRow>([&](Round& round) {
-    node_.take_back_of(round, tenant, name);
-    return node_.planner().pause(round, tenant, name, until);
-  }));
+  TRY_ASSIGN(const ScheduleRow row,
+             write<ScheduleRow>({tenant, "schedule.pause", std::string(name)}, [&](Round& round) {
+               node_.take_back_of(round, tenant, name);
+               return node_.planner().pause(round, tenant, name, until);
+             }));
   return info_of(row);
 }
 
 Result<ScheduleInfo> NodeClient::resume(std::string_view tenant, std::string_view name) {
   TRY_ASSIGN(const ScheduleRow row,
-             node_.call<ScheduleRow>([&](Round& round) { return node_.planner().resume(round, tenant, name); }));
+             write<ScheduleRow>({tenant, "schedule.resume", std::string(name)},
+                                [&](Round& round) { return node_.planner().resume(round, tenant, name); }));
   return info_of(row);
 }
 
 Result<void> NodeClient::delete_schedule(std::string_view tenant, std::string_view name) {
-  return node_.call<void>([&](Round& round) -> Result<void> {
+  return write<void>({tenant, "schedule.delete", std::string(name)}, [&](Round& round) -> Result<void> {
     TRY(node_.planner().remove(round, tenant, name));
     return {};
   });

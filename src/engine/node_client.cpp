@@ -27,6 +27,16 @@ JobState changed(Node& node, Round& round, std::string_view tenant, const Change
 
 }  // namespace
 
+Result<void> NodeClient::note(const Deed& deed, Instant at) {
+  if (actor_.empty()) return {};
+  return node_.store().admin().append_audit({.at = at,
+                                             .tenant = std::string(deed.tenant),
+                                             .actor = actor_,
+                                             .action = std::string(deed.action),
+                                             .target = deed.target,
+                                             .detail = "{}"});
+}
+
 Result<EnqueuedJob> NodeClient::enqueue_new(std::function<Result<NewJob>(Round&)> make) {
   return node_.call<EnqueuedJob>([&, make = std::move(make)](Round& round) -> Result<EnqueuedJob> {
     TRY_ASSIGN(const NewJob job, make(round));
@@ -64,7 +74,10 @@ Result<JobList> NodeClient::jobs(const JobQuery& query, JobId before, std::size_
                          .queue = query.queue,
                          .schedule = query.schedule,
                          .subject = query.subject,
-                         .tag = query.tag};
+                         .tag = query.tag,
+                         .text = query.text,
+                         .since = query.since,
+                         .until = query.until};
   TRY_ASSIGN(const JobPage page, node_.store().reader().jobs(filter, before, limit));
   JobList list{.next_before = page.next_before};
   for (const JobView& view : page.jobs) {
@@ -74,17 +87,25 @@ Result<JobList> NodeClient::jobs(const JobQuery& query, JobId before, std::size_
   return list;
 }
 
-Result<JobState> NodeClient::act(std::string_view tenant, JobAction action, JobId id) {
-  return node_.call<JobState>([&](Round& round) -> Result<JobState> {
+Result<JobState> NodeClient::act(std::string_view tenant, std::string_view word, JobAction action, JobId id) {
+  return write<JobState>({tenant, word, format_job_id(id)}, [&](Round& round) -> Result<JobState> {
     TRY_ASSIGN(const Changed change, std::move(node_.store().jobs().act(tenant, action, std::array{id}).front()));
     return changed(node_, round, tenant, change);
   });
 }
 
-Result<JobState> NodeClient::cancel(std::string_view tenant, JobId id) { return act(tenant, JobAction::cancel, id); }
-Result<JobState> NodeClient::retry(std::string_view tenant, JobId id) { return act(tenant, JobAction::retry, id); }
-Result<JobState> NodeClient::discard(std::string_view tenant, JobId id) { return act(tenant, JobAction::discard, id); }
-Result<JobState> NodeClient::run_now(std::string_view tenant, JobId id) { return act(tenant, JobAction::run_now, id); }
+Result<JobState> NodeClient::cancel(std::string_view tenant, JobId id) {
+  return act(tenant, "job.cancel", JobAction::cancel, id);
+}
+Result<JobState> NodeClient::retry(std::string_view tenant, JobId id) {
+  return act(tenant, "job.retry", JobAction::retry, id);
+}
+Result<JobState> NodeClient::discard(std::string_view tenant, JobId id) {
+  return act(tenant, "job.discard", JobAction::discard, id);
+}
+Result<JobState> NodeClient::run_now(std::string_view tenant, JobId id) {
+  return act(tenant, "job.run", JobAction::run_now, id);
+}
 
 Result<EnqueuedJob> NodeClient::rerun(std::string_view tenant, JobId id) {
   TRY_ASSIGN(const JobView like, node_.store().reader().job(tenant, id));
@@ -111,7 +132,7 @@ Result<EnqueuedJob> NodeClient::rerun(std::string_view tenant, JobId id) {
 
 Result<JobState> NodeClient::change(std::string_view tenant, JobId id, std::optional<int> priority,
                                     std::optional<Instant> run_at) {
-  return node_.call<JobState>([&](Round& round) -> Result<JobState> {
+  return write<JobState>({tenant, "job.change", format_job_id(id)}, [&](Round& round) -> Result<JobState> {
     TRY_ASSIGN(const Changed change, node_.store().jobs().patch(tenant, id, {.priority = priority, .run_at = run_at}));
     for (const ReadyJob& job : change.ready) node_.reprioritized(job);
     return changed(node_, round, tenant, change);
@@ -121,7 +142,8 @@ Result<JobState> NodeClient::change(std::string_view tenant, JobId id, std::opti
 // ---- Bulk work ----------------------------------------------------------------------------------------------------
 
 Result<BulkInfo> NodeClient::bulk(const BulkRequest& request) {
-  return node_.call<BulkInfo>([&](Round& round) { return node_.bulk().begin(round, request); });
+  return write<BulkInfo>({request.query.tenant, "jobs.bulk", std::string(to_string(request.action))},
+                         [&](Round& round) { return node_.bulk().begin(round, request); });
 }
 
 Result<BulkInfo> NodeClient::bulk_status(std::string_view tenant, std::string_view id) {
@@ -133,13 +155,15 @@ Result<BulkInfo> NodeClient::bulk_status(std::string_view tenant, std::string_vi
 }
 
 Result<BulkInfo> NodeClient::stop_bulk(std::string_view tenant, std::string_view id) {
-  return node_.call<BulkInfo>([&](Round& round) { return node_.bulk().stop(round, tenant, id); });
+  return write<BulkInfo>({tenant, "bulk.stop", std::string(id)},
+                         [&](Round& round) { return node_.bulk().stop(round, tenant, id); });
 }
 
 // ---- Settings -----------------------------------------------------------------------------------------------------
 
 Result<void> NodeClient::put_document(DocumentKey key, std::optional<std::string_view> body) {
-  return node_.call<void>([&](Round& round) -> Result<void> {
+  const Deed deed{key.tenant, body ? "put" : "delete", key.name.empty() ? key.kind : key.kind + "/" + key.name};
+  return write<void>(deed, [&](Round& round) -> Result<void> {
     if (body) {
       const auto before = node_.store().admin().document(key);
       TRY_ASSIGN(

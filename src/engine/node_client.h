@@ -1,7 +1,14 @@
 // The client of a node: each write is a call into its next round, each question goes to the store's reader.
+//
+// One that acts for somebody leaves a word in the audit trail with each write, in the same transaction; but not with
+// new jobs, which carry who made them.
 #pragma once
 
 #include <carillon/client.h>
+
+#include <functional>
+#include <string>
+#include <utility>
 
 #include "engine/node.h"
 
@@ -9,7 +16,7 @@ namespace carillon {
 
 class NodeClient final : public Client {
  public:
-  explicit NodeClient(Node& node) : node_(node) {}
+  explicit NodeClient(Node& node, std::string actor = {}) : node_(node), actor_(std::move(actor)) {}
   NodeClient(const NodeClient&) = delete;
   NodeClient& operator=(const NodeClient&) = delete;
   ~NodeClient() override = default;
@@ -51,12 +58,32 @@ class NodeClient final : public Client {
   Result<void> put_config(std::string_view config) override;
 
  private:
+  struct Deed {
+    std::string_view tenant;
+    std::string_view action;
+    std::string target;
+  };
+  // Runs `operation` in a round, and notes it if it succeeds.
+  template <typename Answer>
+  Result<Answer> write(const Deed& deed, std::function<Result<Answer>(Round&)> operation);
+  Result<void> note(const Deed& deed, Instant at);
+
   Result<EnqueuedJob> enqueue_new(std::function<Result<NewJob>(Round&)> make);
-  Result<JobState> act(std::string_view tenant, JobAction action, JobId id);
+  Result<JobState> act(std::string_view tenant, std::string_view word, JobAction action, JobId id);
   Result<ScheduleInfo> info_of(const ScheduleRow& row);
   Result<void> put_document(DocumentKey key, std::optional<std::string_view> body);
 
   Node& node_;
+  const std::string actor_;
 };
+
+template <typename Answer>
+Result<Answer> NodeClient::write(const Deed& deed, std::function<Result<Answer>(Round&)> operation) {
+  return node_.call<Answer>([&](Round& round) -> Result<Answer> {
+    Result<Answer> answer = operation(round);
+    if (answer) TRY(note(deed, round.now));
+    return answer;
+  });
+}
 
 }  // namespace carillon
