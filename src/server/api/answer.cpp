@@ -1,0 +1,59 @@
+#include "server/api/answer.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/check.h"
+#include "base/json_writer.h"
+
+namespace carillon::server {
+
+namespace {
+
+struct Told {
+  int status;
+  std::string_view code;
+};
+
+Told told(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::invalid_request: return {400, "invalid_request"};
+    case ErrorCode::invalid_configuration: return {422, "invalid_configuration"};
+    case ErrorCode::dependency_not_met: return {422, "dependency_not_met"};
+    case ErrorCode::not_found: return {404, "not_found"};
+    case ErrorCode::conflict: return {409, "conflict"};
+    case ErrorCode::job_already_running: return {409, "job_already_running"};
+    case ErrorCode::idempotency_conflict: return {409, "idempotency_conflict"};
+    case ErrorCode::stale_token: return {409, "stale_token"};
+    case ErrorCode::unavailable: return {503, "store_unavailable"};
+    case ErrorCode::store_full: return {507, "store_full"};
+    case ErrorCode::database_error: return {503, "database_error"};
+  }
+  UNREACHABLE();
+}
+
+}  // namespace
+
+HttpResponse json_answer(int status, std::string body) { return {.status = status, .body = std::move(body)}; }
+
+HttpResponse refusal(int status, std::string_view code, std::string_view message, std::string_view details) {
+  JsonObject error;
+  error.text("code", code).text("message", message).raw("details", details);
+  JsonObject body;
+  body.raw("error", error.str());
+  HttpResponse response = json_answer(status, body.str());
+  if (status == 401) response.headers.push_back({.name = "www-authenticate", .value = "Bearer"});
+  return response;
+}
+
+HttpResponse refusal(const Error& error, std::string_view thing) {
+  const Told as = told(error.code);
+  const bool named = error.code == ErrorCode::not_found && !thing.empty();
+  JsonObject details;
+  if (error.column) details.integer("column", static_cast<std::int64_t>(*error.column));
+  return refusal(as.status, named ? fmt::format("{}_not_found", thing) : std::string(as.code), error.message,
+                 details.str());
+}
+
+}  // namespace carillon::server

@@ -1,0 +1,91 @@
+#include "server/api/event_hub.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+namespace carillon::server {
+
+namespace {
+
+// Of whom an event tells; "": of the engine itself.
+std::string tenant_of(const Event& event) {
+  return std::visit(
+      [](const auto& body) -> std::string {
+        if constexpr (requires { body.tenant; }) {
+          return body.tenant;
+        } else {
+          return {};
+        }
+      },
+      event.body);
+}
+
+}  // namespace
+
+void EventHub::hear(const Event& event) {
+  if (const auto* const changed = std::get_if<JobChanged>(&event.body); changed && is_final(changed->state)) {
+    std::vector<Waiter> ended;
+    {
+      const std::scoped_lock lock(mutex_);
+      if (auto waiting = waiters_.extract(changed->job)) {
+        ended = std::move(waiting.mapped());
+        for (const Waiter& waiter : ended) waiter_jobs_.erase(waiter.number);
+      }
+    }
+    for (const Waiter& waiter : ended) waiter.done();
+  }
+  if (streams() == 0) return;
+  tell(fmt::format("event: {}\ndata: {}\n\n", name_of(event), to_json_line(event)), tenant_of(event));
+}
+
+void EventHub::tell(const std::string& text, const std::string& tenant) {
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(listeners_, [&](const Listener& listener) {
+    const bool may = tenant.empty() ? listener.caller.tenants.empty() : listener.caller.may_see(tenant);
+    return may && !listener.stream->write(text);
+  });
+}
+
+void EventHub::add(std::shared_ptr<Stream> stream, Caller caller) {
+  const std::scoped_lock lock(mutex_);
+  listeners_.push_back({.stream = std::move(stream), .caller = std::move(caller)});
+}
+
+void EventHub::keep_alive() {
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(listeners_, [](const Listener& listener) { return !listener.stream->write(": still here\n\n"); });
+}
+
+std::size_t EventHub::streams() const {
+  const std::scoped_lock lock(mutex_);
+  return listeners_.size();
+}
+
+std::uint64_t EventHub::when_final(JobId job, std::function<void()> done) {
+  const std::scoped_lock lock(mutex_);
+  const std::uint64_t number = ++last_;
+  waiters_[job].push_back({.number = number, .done = std::move(done)});
+  waiter_jobs_.emplace(number, job);
+  return number;
+}
+
+void EventHub::forget(std::uint64_t waiter) {
+  const std::scoped_lock lock(mutex_);
+  const auto job = waiter_jobs_.find(waiter);
+  if (job == waiter_jobs_.end()) return;
+  const auto waiting = waiters_.find(job->second);
+  std::erase_if(waiting->second, [&](const Waiter& one) { return one.number == waiter; });
+  if (waiting->second.empty()) waiters_.erase(waiting);
+  waiter_jobs_.erase(job);
+}
+
+void EventHub::close() {
+  const std::scoped_lock lock(mutex_);
+  for (const Listener& listener : listeners_) listener.stream->end();
+  listeners_.clear();
+}
+
+}  // namespace carillon::server

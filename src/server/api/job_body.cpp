@@ -1,0 +1,115 @@
+#include "server/api/job_body.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "core/job_fields.h"
+#include "core/job_template.h"
+
+namespace carillon::server {
+
+namespace {
+
+Result<std::optional<Instant>> read_instant_field(std::string_view text, JsonFields& fields, std::string_view name) {
+  TRY_ASSIGN(const Json* const value, fields.optional(name, JsonType::string));
+  if (value == nullptr) return std::nullopt;
+  const auto at = parse_instant(value->text);
+  if (!at) return json_error(text, value->offset, fields.path_of(name), at.error().message);
+  return *at;
+}
+
+Result<KeyHold> read_key_hold(std::string_view text, JsonFields& fields) {
+  constexpr std::string_view kName = "unique_until";
+  TRY_ASSIGN(const Json* const value, fields.optional(kName, JsonType::string));
+  if (value == nullptr || value->text == "pruned") return KeyHold{};
+  if (value->text == "done") return KeyHold{.until = KeyHold::Until::done};
+  const auto length = parse_duration(value->text);
+  if (!length) {
+    return json_error(text, value->offset, fields.path_of(kName),
+                      fmt::format("{} is neither pruned, done nor a duration", quoted(value->text)));
+  }
+  return KeyHold{.until = KeyHold::Until::elapsed, .duration = *length};
+}
+
+Result<JobId> read_dependency(std::string_view text, const Json& item, const std::string& path,
+                              std::span<const JobId> earlier) {
+  if (item.type != JsonType::string) {
+    return json_error(text, item.offset, path, fmt::format("expected the id of a job, found {}", describe(item.type)));
+  }
+  if (item.text.starts_with('#')) {
+    std::size_t number = 0;
+    const char* const end = item.text.data() + item.text.size();
+    const auto [stopped, error] = std::from_chars(item.text.data() + 1, end, number);
+    if (error != std::errc() || stopped != end || number >= earlier.size()) {
+      return json_error(text, item.offset, path,
+                        fmt::format("{} names no earlier job of the same batch", quoted(item.text)));
+    }
+    return earlier[number];
+  }
+  const auto id = parse_job_id(item.text);
+  if (!id) return json_error(text, item.offset, path, fmt::format("{} is not the id of a job", quoted(item.text)));
+  return *id;
+}
+
+}  // namespace
+
+Result<JobBody> read_job_body(std::string_view text, const Json& object, const JobBodyPlace& place) {
+  if (object.type != JsonType::object) {
+    return json_error(text, object.offset, place.path, fmt::format("expected a job, found {}", describe(object.type)));
+  }
+  JsonFields fields(text, object, place.path);
+  TRY_ASSIGN(JobTemplate job, read_template_fields(text, fields));
+  JobBody body;
+  body.job = job_of(job, place.tenant);
+  TRY_ASSIGN(body.job.run_at, read_instant_field(text, fields, "run_at"));
+  TRY_ASSIGN(body.delay, read_duration_field(text, fields, "delay"));
+  if (body.job.run_at && body.delay) {
+    return fields.fail(*object.find("delay"), "delay", "a job has either run_at or delay, not both");
+  }
+  TRY_ASSIGN(body.job.deadline, read_instant_field(text, fields, "deadline"));
+  TRY_ASSIGN(const Json* const key, fields.optional("idempotency_key", JsonType::string));
+  if (key != nullptr) body.job.options.idempotency_key = key->text;
+  TRY_ASSIGN(body.job.options.unique_until, read_key_hold(text, fields));
+  TRY_ASSIGN(const Json* const depends_on, fields.optional("depends_on", JsonType::array));
+  if (depends_on != nullptr) {
+    for (const Json& item : depends_on->items) {
+      TRY_ASSIGN(const JobId id, read_dependency(text, item, fields.path_of("depends_on"), place.earlier));
+      body.job.depends_on.push_back(id);
+    }
+  }
+  TRY_ASSIGN(body.job.options.run_anyway, read_flag_field(fields, "run_anyway", false));
+  TRY_ASSIGN(const Json* const subject, fields.optional("subject", JsonType::string));
+  if (subject != nullptr) body.job.subject = subject->text;
+  TRY(fields.finish());
+  body.job.options.created_by = place.created_by;
+  return body;
+}
+
+JobInfo info_of_new(const NewJob& job, const Enqueued& made, Instant now) {
+  return {.id = made.id,
+          .tenant = job.tenant,
+          .queue = job.queue,
+          .type = job.type,
+          .payload = job.payload,
+          .priority = job.priority,
+          .state = made.state,
+          .origin = job.options.origin,
+          .parent = job.options.parent,
+          .subject = job.subject,
+          .idempotency_key = job.options.idempotency_key,
+          .run_at = job.run_at.value_or(now),
+          .deadline = job.deadline,
+          .max_attempts = job.options.max_attempts,
+          .timeout = job.options.timeout,
+          .limits = job.options.limits,
+          .notifies = job.options.notifies,
+          .depends_on = job.depends_on,
+          .tags = job.options.tags,
+          .meta = job.options.meta,
+          .created_by = job.options.created_by,
+          .created_at = now,
+          .last_seen_at = now};
+}
+
+}  // namespace carillon::server

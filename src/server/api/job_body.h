@@ -1,0 +1,35 @@
+// Jobs as they are sent: the body of POST /jobs, an item of a batch, a follow-up.
+#pragma once
+
+#include <carillon/job_info.h>
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "core/job.h"
+#include "store/job_store.h"
+
+namespace carillon::server {
+
+struct JobBody {
+  NewJob job;
+  std::optional<Duration> delay;  // instead of the job's run_at; counted from when it is stored
+};
+
+struct JobBodyPlace {
+  std::string_view tenant;
+  std::string_view created_by;
+  std::string path;                // of the object, for messages: "" or "jobs[3]"
+  std::span<const JobId> earlier;  // "#0" in depends_on names the first of these
+};
+
+Result<JobBody> read_job_body(std::string_view text, const Json& object, const JobBodyPlace& place);
+
+// A job that was stored this moment, without reading it back.
+JobInfo info_of_new(const NewJob& job, const Enqueued& made, Instant now);
+
+}  // namespace carillon::server

@@ -1,0 +1,66 @@
+// One call of the API: who may make it, what it does, how it is documented. The table of these drives the router, the
+// authorisation and the reference.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/auth/caller.h"
+#include "server/http/message.h"
+#include "server/http/reply.h"
+
+namespace carillon::server {
+
+enum class Needs : std::uint8_t {
+  nothing,    // open to all
+  signature,  // its own proof, looked at by the route itself
+  read,       // any key
+  worker,
+  tenant,
+  admin,
+};
+
+// Where a route runs. On the net thread it must not wait for anything.
+enum class Runs : std::uint8_t { on_net, in_pool };
+
+struct RouteCall {
+  HttpRequest request;
+  Caller caller;
+  std::vector<std::string> params;  // what stands for the {names} of the path, in their order
+  Reply reply;
+
+  // Of the routes under /v1/tenants/{tenant}: it is the first one.
+  const std::string& tenant() const { return params.front(); }
+};
+
+struct AnswerDoc {
+  int status;
+  std::string_view schema;  // its name; "": no body
+};
+
+struct RouteDoc {
+  std::string_view group;    // the heading in the reference
+  std::string_view summary;  // one line
+  std::string_view body;     // the name of the request's schema; "": none
+  std::vector<AnswerDoc> answers;
+  std::vector<std::string_view> query;  // names of parameters
+};
+
+struct Route {
+  Method method = Method::get;
+  std::string_view path;  // "/v1/tenants/{tenant}/jobs/{id}"
+  Needs needs = Needs::admin;
+  Runs runs = Runs::in_pool;
+  RouteDoc doc;
+  std::function<void(RouteCall)> call;
+  std::size_t body_max = std::size_t{1} << 20U;
+  bool writes = true;  // by an admin key it makes its tenant, if that is new
+};
+
+using RouteTable = std::vector<Route>;
+
+}  // namespace carillon::server

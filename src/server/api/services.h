@@ -1,0 +1,55 @@
+// What routes work with.
+#pragma once
+
+#include <carillon/events.h>
+
+#include <functional>
+#include <string>
+
+#include "core/instant.h"
+#include "engine/engine_host.h"
+#include "server/api/answer.h"
+#include "server/api/event_hub.h"
+#include "server/api/route.h"
+#include "server/api/tenants.h"
+#include "server/api/timers.h"
+#include "server/api/work_pool.h"
+#include "server/auth/key_ring.h"
+#include "server/auth/sessions.h"
+#include "store/store.h"
+
+namespace carillon::server {
+
+struct Services {
+  EngineHost& host;
+  Store& store;
+  KeyRing& keys;
+  Sessions& sessions;
+  Tenants& tenants;
+  EventHub& events;
+  WorkPool& pool;
+  Timers& timers;
+  std::string version;
+  bool rehearsal = false;
+
+  Instant now() const { return store.jobs().now(); }
+  // Writes in the name of the caller.
+  NodeClient client_of(const Caller& caller) const { return NodeClient(host.node(), caller.actor()); }
+};
+
+// Answers with what `work` gives: a response, or an error about a `thing`.
+template <typename Work>
+void answer(const RouteCall& call, std::string_view thing, Work work) {
+  Result<HttpResponse> response = work();
+  call.reply->send(response ? *std::move(response) : refusal(response.error(), thing));
+}
+
+// The parts of the table, one a resource.
+void add_job_routes(RouteTable& table, Services& services);
+void add_lease_routes(RouteTable& table, Services& services);
+void add_schedule_routes(RouteTable& table, Services& services);
+void add_setting_routes(RouteTable& table, Services& services);
+void add_admin_routes(RouteTable& table, Services& services);
+void add_system_routes(RouteTable& table, Services& services);
+
+}  // namespace carillon::server

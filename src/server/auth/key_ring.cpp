@@ -1,0 +1,169 @@
+#include "server/auth/key_ring.h"
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "base/json.h"
+#include "base/json_writer.h"
+#include "server/auth/digest.h"
+
+namespace carillon::server {
+
+namespace {
+
+constexpr std::size_t kIdBytes = 9;
+constexpr std::size_t kSecretBytes = 32;
+constexpr std::size_t kSecretMin = 32;
+
+struct KeyText {
+  std::string_view id;
+  std::string_view secret;
+};
+
+std::optional<KeyText> split(std::string_view text) {
+  const std::size_t dot = text.find('.');
+  if (dot == std::string_view::npos || dot == 0) return std::nullopt;
+  return KeyText{.id = text.substr(0, dot), .secret = text.substr(dot + 1)};
+}
+
+std::string list_of(const std::vector<std::string>& texts) {
+  JsonArray array;
+  for (const std::string& text : texts) array.raw(json_string(text));
+  return array.str();
+}
+
+void put_time(JsonObject& object, std::string_view name, const std::optional<Instant>& at) {
+  if (at) {
+    object.text(name, format_instant(*at));
+  } else {
+    object.raw(name, "null");
+  }
+}
+
+JsonObject public_part(const ApiKey& key) {
+  JsonObject object;
+  object.text("id", key.id).text("name", key.name).text("scope", to_string(key.scope));
+  object.raw("tenants", list_of(key.tenants));
+  put_time(object, "created_at", key.created_at);
+  put_time(object, "expires_at", key.expires_at);
+  return object;
+}
+
+}  // namespace
+
+std::string_view to_string(Scope scope) {
+  switch (scope) {
+    case Scope::read: return "read";
+    case Scope::worker: return "worker";
+    case Scope::tenant: return "tenant";
+    case Scope::admin: return "admin";
+  }
+  UNREACHABLE();
+}
+
+std::optional<Scope> scope_from(std::string_view name) {
+  for (const Scope scope : {Scope::read, Scope::worker, Scope::tenant, Scope::admin}) {
+    if (to_string(scope) == name) return scope;
+  }
+  return std::nullopt;
+}
+
+std::string write_key(const ApiKey& key) {
+  JsonObject object = public_part(key);
+  object.text("hash", key.hash);
+  return object.str();
+}
+
+std::string to_json(const ApiKey& key) { return public_part(key).str(); }
+
+Result<ApiKey> read_key(std::string_view id, std::string_view document) {
+  TRY_ASSIGN(const Json json, parse_json(document));
+  JsonFields fields(document, json, "key");
+  ApiKey key{.id = std::string(id)};
+  TRY_ASSIGN(const std::string stored_id, fields.string("id"));
+  TRY_ASSIGN(key.name, fields.string("name"));
+  TRY_ASSIGN(const std::string scope, fields.string("scope"));
+  TRY_ASSIGN(key.hash, fields.string("hash"));
+  const auto known = scope_from(scope);
+  if (!known) return failed(ErrorCode::database_error, fmt::format("key {} has the scope {}", quoted(id), quoted(scope)));
+  key.scope = *known;
+  if (const Json* const tenants = fields.optional("tenants")) {
+    for (const Json& tenant : tenants->items) key.tenants.push_back(tenant.text);
+  }
+  TRY_ASSIGN(const std::string created_at, fields.string("created_at"));
+  TRY_ASSIGN(key.created_at, parse_instant(created_at));
+  if (const Json* const expires_at = fields.optional("expires_at")) {
+    TRY_ASSIGN(key.expires_at, parse_instant(expires_at->text));
+  }
+  return key;
+}
+
+NewKey make_key(std::string name, Scope scope, Instant now) {
+  const std::string id = random_text(kIdBytes);
+  const std::string secret = random_text(kSecretBytes);
+  return {.key = {.id = id, .name = std::move(name), .scope = scope, .hash = sha256_hex(secret), .created_at = now},
+          .text = id + "." + secret};
+}
+
+Result<NewKey> key_from_text(std::string_view text, Instant now) {
+  const auto parts = split(text);
+  if (!parts || parts->secret.size() < kSecretMin) {
+    return invalid_configuration(
+        fmt::format("the admin key must be ID.SECRET, the secret of {} characters or more", kSecretMin));
+  }
+  return NewKey{.key = {.id = std::string(parts->id),
+                        .name = "admin",
+                        .scope = Scope::admin,
+                        .hash = sha256_hex(parts->secret),
+                        .created_at = now},
+                .text = std::string(text)};
+}
+
+void KeyRing::put(ApiKey key) {
+  const std::scoped_lock lock(mutex_);
+  const std::string id = key.id;
+  keys_.insert_or_assign(id, std::move(key));
+}
+
+void KeyRing::remove(std::string_view id) {
+  const std::scoped_lock lock(mutex_);
+  if (const auto found = keys_.find(id); found != keys_.end()) keys_.erase(found);
+}
+
+bool KeyRing::has_admin(Instant now) const {
+  const std::scoped_lock lock(mutex_);
+  return std::ranges::any_of(keys_, [&](const auto& entry) {
+    const ApiKey& key = entry.second;
+    return key.scope == Scope::admin && (!key.expires_at || *key.expires_at > now);
+  });
+}
+
+std::optional<ApiKey> KeyRing::find(std::string_view id) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = keys_.find(id);
+  return found == keys_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::vector<ApiKey> KeyRing::all() const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<ApiKey> keys;
+  for (const auto& [id, key] : keys_) keys.push_back(key);
+  return keys;
+}
+
+std::optional<Caller> KeyRing::check(std::string_view text, Instant now) const {
+  const auto parts = split(text);
+  if (!parts) return std::nullopt;
+  const std::string hash = sha256_hex(parts->secret);
+  const std::scoped_lock lock(mutex_);
+  const auto found = keys_.find(parts->id);
+  // An unknown id takes as long as a wrong secret.
+  const std::string& stored = found == keys_.end() ? hash : found->second.hash;
+  const bool equal = equal_in_constant_time(hash, stored);
+  if (found == keys_.end() || !equal) return std::nullopt;
+  const ApiKey& key = found->second;
+  if (key.expires_at && *key.expires_at <= now) return std::nullopt;
+  return Caller{.id = key.id, .scope = key.scope, .tenants = key.tenants};
+}
+
+}  // namespace carillon::server

@@ -1,0 +1,66 @@
+// The keys of the API: `id.secret`, of which only the hash of the secret is kept.
+//
+// Kept in memory for speed and in the store as documents; the memory follows each change after its commit.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "core/instant.h"
+#include "server/auth/caller.h"
+
+namespace carillon::server {
+
+inline constexpr std::string_view kKeyKind = "key";
+
+struct ApiKey {
+  std::string id;
+  std::string name;
+  Scope scope = Scope::read;
+  std::vector<std::string> tenants;  // empty: all
+  std::string hash;                  // of the secret
+  Instant created_at;
+  std::optional<Instant> expires_at;
+};
+
+std::string write_key(const ApiKey& key);
+Result<ApiKey> read_key(std::string_view id, std::string_view document);
+// Without the hash.
+std::string to_json(const ApiKey& key);
+
+// A new key and its text, which is shown once.
+struct NewKey {
+  ApiKey key;
+  std::string text;
+};
+NewKey make_key(std::string name, Scope scope, Instant now);
+// The key that this text is, as the operator has set it. The text is `id.secret`, the secret 32 characters or more.
+Result<NewKey> key_from_text(std::string_view text, Instant now);
+
+class KeyRing {
+ public:
+  KeyRing() = default;
+  KeyRing(const KeyRing&) = delete;
+  KeyRing& operator=(const KeyRing&) = delete;
+  ~KeyRing() = default;
+
+  // Any thread.
+  void put(ApiKey key);
+  void remove(std::string_view id);
+  bool has_admin(Instant now) const;
+  std::optional<ApiKey> find(std::string_view id) const;
+  std::vector<ApiKey> all() const;
+  // Nothing if there is no such key, it has another secret, or its time is over. `text` is what follows "Bearer ".
+  std::optional<Caller> check(std::string_view text, Instant now) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, ApiKey, std::less<>> keys_;
+};
+
+}  // namespace carillon::server
