@@ -1,18 +1,37 @@
 #include "engine/dispatcher.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/mutant.h"
 
 namespace carillon {
 
-void Dispatcher::serve_only(std::function<bool(std::string_view)> serves) {
+void Dispatcher::serve_only(Serves serves) {
   serves_ = std::move(serves);
-  for (const TypeId type : types_) close_unless_served(type);
+  serving_changed({});
 }
 
-void Dispatcher::close_unless_served(TypeId type) {
-  if (serves_) ready_.set_type_closed(type, !serves_(jobs_.type_name(type)));
+void Dispatcher::serving_changed(std::string_view tenant) {
+  for (const auto& [name, types] : types_) {
+    if (!tenant.empty() && name != tenant) continue;
+    for (const TypeId type : types) close_unless_served(name, type);
+  }
+}
+
+void Dispatcher::close_unless_served(const std::string& tenant, TypeId type) {
+  if (serves_) ready_.set_type_closed(tenant, type, !serves_(tenant, type_names_.at(type.value)));
+}
+
+void Dispatcher::know(const std::string& tenant, TypeId type) {
+  if (!types_[tenant].insert(type).second) return;
+  if (!type_names_.contains(type.value)) type_names_.emplace(type.value, jobs_.type_name(type));
+  close_unless_served(tenant, type);
+}
+
+PlaceId Dispatcher::place(const ReadyPlace& place) {
+  know(place.tenant, place.type);
+  return ready_.place(place);
 }
 
 PlaceId Dispatcher::plain_place(const ReadyJob& job) {
@@ -20,9 +39,8 @@ PlaceId Dispatcher::plain_place(const ReadyJob& job) {
   const auto known = plain_places_.find(key);
   if (known != plain_places_.end()) return known->second;
   const Lane lane = jobs_.lane(job.lane);
-  const PlaceId place = ready_.place({.tenant = lane.tenant, .queue = lane.queue, .type = job.type});
+  const PlaceId place = this->place({.tenant = lane.tenant, .queue = lane.queue, .type = job.type});
   plain_places_.emplace(key, place);
-  if (types_.insert(job.type).second) close_unless_served(job.type);
   return place;
 }
 
@@ -87,17 +105,59 @@ void Dispatcher::advance_to(Instant now) {
   }
 }
 
+bool Dispatcher::is_current(const ReadyEntry& entry) {
+  if (priorities_.empty()) return true;
+  const auto changed = priorities_.find(entry.id);
+  if (changed == priorities_.end()) return true;
+  if (changed->second != entry.priority) return false;
+  priorities_.erase(changed);
+  return true;
+}
+
 std::optional<ReadySet::Pick> Dispatcher::pick(Instant now, ReadySet::For what) {
   for (;;) {
     auto pick = ready_.pick(now, what);
-    if (!pick || priorities_.empty()) return pick;
-    const auto changed = priorities_.find(pick->entry.id);
-    if (changed == priorities_.end()) return pick;
-    if (changed->second == pick->entry.priority) {
-      priorities_.erase(changed);
-      return pick;
-    }
+    if (!pick || is_current(pick->entry)) return pick;
     ready_.drop(*pick, now);
+  }
+}
+
+bool Dispatcher::matches(const PullFilter& filter, const ReadyPlace& place) const {
+  const auto names = [](const std::vector<std::string>& list, const std::string& name) {
+    return list.empty() || std::ranges::find(list, name) != list.end();
+  };
+  if (!names(filter.tenants, place.tenant) || !names(filter.queues, place.queue)) return false;
+  if (filter.types.empty()) return true;
+  const auto type = type_names_.find(place.type.value);
+  return type != type_names_.end() && names(filter.types, type->second);
+}
+
+void Dispatcher::look_for_places(PullView& view) const {
+  for (auto next = static_cast<std::uint32_t>(view.has_.size()); next < ready_.place_count(); ++next) {
+    const PlaceId place{next};
+    const bool is_meant = matches(view.filter_, ready_.place(place));
+    view.has_.push_back(is_meant);
+    if (is_meant) view.places_.push_back(place);
+  }
+}
+
+ReadySet::Pulled Dispatcher::pull(const PullView& view, std::size_t limit, Instant now) {
+  ReadySet::Pulled all;
+  for (;;) {
+    ReadySet::Pulled some = ready_.pull(
+        {.places = view.places(), .served_too = !view.filter().types.empty(), .limit = limit - all.picks.size()}, now);
+    all.held = some.held;
+    all.opens_at = some.opens_at;
+    bool has_dropped = false;
+    for (const ReadySet::Pick& pick : some.picks) {
+      if (is_current(pick.entry)) {
+        all.picks.push_back(pick);
+      } else {
+        ready_.pulled_back(pick, ReadySet::Entry::is_gone, now);
+        has_dropped = true;
+      }
+    }
+    if (!has_dropped) return all;
   }
 }
 

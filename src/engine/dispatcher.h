@@ -3,18 +3,37 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <queue>
 #include <set>
 #include <span>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "engine/pull.h"
 #include "engine/ready_set.h"
 #include "store/job_store.h"
 
 namespace carillon {
+
+// The places that a filter means, as far as they were looked at.
+class PullView {
+ public:
+  explicit PullView(PullFilter filter) : filter_(std::move(filter)) {}
+
+  const PullFilter& filter() const { return filter_; }
+  std::span<const PlaceId> places() const { return places_; }
+  bool contains(PlaceId place) const { return place.value < has_.size() && has_[place.value]; }
+
+ private:
+  friend class Dispatcher;
+  PullFilter filter_;
+  std::vector<PlaceId> places_;
+  std::vector<bool> has_;  // by place; its size is how far was looked
+};
 
 class Dispatcher {
  public:
@@ -26,8 +45,15 @@ class Dispatcher {
   ReadySet& ready() { return ready_; }
   const ReadySet& ready() const { return ready_; }
 
-  // From now on, types that it does not name stay where they are.
-  void serve_only(std::function<bool(std::string_view)> serves);
+  // From now on, what it does not serve stays where it is. Asked once for each type of a tenant, until that changes.
+  using Serves = std::function<bool(std::string_view tenant, std::string_view type)>;
+  void serve_only(Serves serves);
+  // What it says of this tenant ("": of any) is another thing now.
+  void serving_changed(std::string_view tenant);
+  bool serves(std::string_view tenant, std::string_view type) const { return !serves_ || serves_(tenant, type); }
+
+  // Inside of a transaction.
+  PlaceId place(const ReadyPlace& place);
 
   // Inside of a transaction: it asks the store for lanes, and for what limits and gates need. Jobs due after `horizon`
   // stay on disk.
@@ -38,6 +64,10 @@ class Dispatcher {
   void reprioritized(JobId job, int priority) { priorities_[job] = priority; }
   // As in the ready set, without entries that are not it any more.
   std::optional<ReadySet::Pick> pick(Instant now, ReadySet::For what);
+  // Takes in the places that came since the last look.
+  void look_for_places(PullView& view) const;
+  // As in the ready set, without entries that are not it any more. The view has been looked at.
+  ReadySet::Pulled pull(const PullView& view, std::size_t limit, Instant now);
   // Those whose time has come move into the ready set.
   void advance_to(Instant now);
   std::optional<Instant> next_due() const;
@@ -55,17 +85,21 @@ class Dispatcher {
   };
 
   PlaceId plain_place(const ReadyJob& job);
+  bool is_current(const ReadyEntry& entry);
+  bool matches(const PullFilter& filter, const ReadyPlace& place) const;
   void wait_for_their_own_time();
-  void close_unless_served(TypeId type);
+  void know(const std::string& tenant, TypeId type);
+  void close_unless_served(const std::string& tenant, TypeId type);
 
   JobStore& jobs_;
-  std::function<bool(std::string_view)> serves_;
+  Serves serves_;
   ReadySet ready_;
   std::priority_queue<Later> later_;
   std::unordered_map<JobId, int> priorities_;  // of jobs whose priority was changed, until they are picked
   Instant seen_ = kInstantMin;
-  std::unordered_map<std::uint64_t, PlaceId> plain_places_;  // by lane and type
-  std::set<TypeId> types_;                                   // of all that was ever added
+  std::unordered_map<std::uint64_t, PlaceId> plain_places_;     // by lane and type
+  std::map<std::string, std::set<TypeId>, std::less<>> types_;  // by tenant, of all that was ever added
+  std::unordered_map<std::int64_t, std::string> type_names_;
 };
 
 }  // namespace carillon

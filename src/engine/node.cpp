@@ -44,6 +44,9 @@ Node::Node(Store& store, const StoreClock& clock, Options options)
 Node::~Node() {
   inbox_.close();
   port_->close();
+  for (const PullCallPtr& call : desk_.take_all(dispatcher_)) {
+    if (call->begin_answer()) call->done(failed(ErrorCode::unavailable, "the engine has ended"));
+  }
 }
 
 std::shared_ptr<Port> Node::port() { return port_; }
@@ -88,6 +91,7 @@ bool Node::commit(Round& round, const std::function<Result<void>()>& body) {
 
 Duration Node::step() {
   driver_ = std::this_thread::get_id();
+  stepping_ = true;
   Round round = begin_round();
   // Calls wait for the rules, by which they are judged; but not for a store that does not answer.
   if (loader_.has_rules() || failures_ > 0) calls_ = inbox_.take(kCallsMax);
@@ -97,20 +101,26 @@ Duration Node::step() {
   open_gates(round);
   freed_ = false;
   pick(round);
+  desk_.notice(dispatcher_, round.now);
   if (has_work(round)) {
     claimed_.reset();
     const bool committed = commit(round, [&] { return write(round); });
     commit_took_ = clock_.boot() - round.boot;
     if (committed) {
       start(round);
+      start_pulls(round);
     } else {
       for (const ReadySet::Pick& pick : picks_) dispatcher_.ready().put_back(pick, round.now);
+      for (const Serving& serving : std::exchange(serving_, {})) put_back(serving, round.now);
       if (mutant(Mutant::settlements_forgotten)) settling_.clear();
     }
     picks_.clear();
     finish_calls(committed ? Result<void>() : Result<void>(std::unexpected(commit_error_)));
   }
+  answer_pulls(round.boot);
   tell(round);
+  stepping_ = false;
+  desk_.notice(dispatcher_, round.now);
   return sleep_after(store_.jobs().now(), clock_.boot());
 }
 
@@ -123,13 +133,14 @@ bool Node::has_work(const Round& round) const {
   const auto bulk_at = bulk_.next_at();
   return !calls_.empty() || !settling_.empty() || !due_.beats.empty() || !picks_.empty() || !loader_.is_done() ||
          round.boot >= next_tick_ || due(planner_.next_due()) || pruner_.next_at() <= round.boot ||
-         (bulk_at && *bulk_at <= round.boot) || recover_ || planner_.has_released();
+         (bulk_at && *bulk_at <= round.boot) || recover_ || planner_.has_released() || desk_.has_to_look();
 }
 
 Result<void> Node::write(Round& round) {
   // What people ask comes first: it must have its answer, by rules that are known. Settles come before deadlines
   // (invariant 23).
   if (!loader_.has_rules()) TRY(loader_.step(round));
+  if (loader_.has_rules() && !adopted_) TRY(adopt_leases(round));
   for (const Call& call : calls_) call.run(round);
   TRY(write_settlements(round));
   TRY(write_heartbeats(round));
@@ -144,6 +155,7 @@ Result<void> Node::write(Round& round) {
   if (loader_.has_rules() && !loader_.is_done()) TRY(loader_.step(round));
   TRY(add_ready(round));
   TRY(claim(round));
+  TRY(lease_pulls(round));
   tell_finalized(round);
   return {};
 }
@@ -197,6 +209,7 @@ Duration Node::sleep_after(Instant now, BootTime boot) {
     if (at) keep_shorter(sleep, *at - boot);
   };
   if (!settling_.empty() || !inbox_.empty() || planner_.has_released() || picked_all_) return {};
+  if (dispatching_ && desk_.has_to_look()) return {};
   if (dispatching_ && freed_ && dispatcher_.ready().size() > 0) return {};
   until_boot(next_tick_);
   until_boot(runs_.next_due());
@@ -205,6 +218,8 @@ Duration Node::sleep_after(Instant now, BootTime boot) {
   until(dispatcher_.next_due());
   until(planner_.next_due());
   until(rules_.next_change());
+  until(desk_.next_look());
+  until_boot(desk_.next_end());
   if (starved_) until(dispatcher_.ready().next_opening(now));
   return sleep;
 }
@@ -216,7 +231,19 @@ void Node::perform(Call call) {
     inbox_.put(std::move(call));
     return;
   }
-  while (!loader_.has_rules()) {
+  perform_here(call);
+}
+
+void Node::send(Call call) {
+  if (options_.threaded || stepping_) {
+    inbox_.put(std::move(call));
+  } else {
+    perform_here(call);
+  }
+}
+
+void Node::perform_here(const Call& call) {
+  while (!knows_rules()) {
     step();
     if (failures_ > 0) {
       call.finish(std::unexpected(commit_error_));
@@ -247,6 +274,7 @@ void Node::apply_document(Round& round, const DocumentKey& key, std::optional<st
     const Zone zone = rules_.zone_of(key.tenant);
     rules_.apply(key, body ? std::optional<std::string_view>(*body) : std::nullopt, dispatcher_.ready(), now);
     if (rules_.zone_of(key.tenant).name() != zone.name()) planner_.zone_changed(key.tenant);
+    desk_.room_is_there();
     // Attempts that wait for a thread were claimed by other rules. Gates are looked at when they start.
     if (key.kind == kMaintenanceKind || (key.kind == kSettingsKind && !rules_.is_paused(key.tenant))) return;
     take_back([&](const Run& run) { return key.tenant.empty() || run.job.tenant == key.tenant; });
@@ -255,7 +283,7 @@ void Node::apply_document(Round& round, const DocumentKey& key, std::optional<st
 
 std::optional<std::string> Node::holds(const ReadyPlace& place, Instant now) {
   ReadySet& ready = dispatcher_.ready();
-  return ready.holds(ready.place(place), now);
+  return ready.holds(dispatcher_.place(place), now);
 }
 
 // ---- Claims -----------------------------------------------------------------------------------------------------
@@ -264,7 +292,7 @@ void Node::pick(const Round& round) {
   picked_all_ = false;
   starved_ = false;
   picked_at_ = round.now;
-  if (!dispatching_ || !loader_.has_rules()) return;
+  if (!dispatching_ || !knows_rules()) return;
   const Room room = room_for_claims(round);
   while (picks_.size() < room.now + room.ahead) {
     if (picks_.size() == kClaimsMax) {
@@ -284,10 +312,15 @@ void Node::pick(const Round& round) {
 Node::Room Node::room_for_claims(const Round& round) {
   // Attempts whose handlers have returned are settled by the commit that claims: they make room in it already.
   const auto returned =
-      std::min(runs_.size(), static_cast<std::size_t>(std::ranges::count_if(settling_, &Settling::thread_is_back)));
+      std::min(runs_.size(), static_cast<std::size_t>(std::ranges::count_if(settling_, [](const Settling& settling) {
+                 return settling.thread_is_back && !settling.run->pulled;
+               })));
   const std::size_t running = runs_.size() - returned;
-  const std::uint32_t all = rules_.config().max_concurrent_jobs.value_or(options_.max_concurrency);
-  const std::size_t threads = std::min(all, options_.max_concurrency);
+  std::size_t all = options_.max_concurrency;
+  if (const auto cap = rules_.config().max_concurrent_jobs) {
+    all = *cap - std::min<std::size_t>(*cap, desk_.lease_count());  // workers outside count too
+  }
+  const std::size_t threads = std::min<std::size_t>(all, options_.max_concurrency);
   std::size_t ahead_max = 0;
   // Claims may run ahead of handlers, so that one commit serves many; a lower cap for all leaves no room for that. By
   // as many as were finished lately, or quickly during the last commit, which on a slow disk is longer ago; by twice
@@ -309,14 +342,32 @@ Result<void> Node::claim(Round& round) {
   std::vector<JobId> ids;
   ids.reserve(picks_.size());
   for (const ReadySet::Pick& pick : picks_) ids.push_back(pick.entry.id);
-  TRY_ASSIGN(claimed_, store_.jobs().claim({.worker = options_.worker, .in_process = true, .jobs = ids}));
-  for (const Changed& one : claimed_->overdue) changed(round, one);
-  for (const HeldJob& held : claimed_->held) {
+  TRY_ASSIGN(claimed_, claim_of(round, {.worker = options_.worker, .in_process = true, .jobs = ids}));
+  return {};
+}
+
+Result<Claimed> Node::claim_of(Round& round, const ClaimRequest& request) {
+  TRY_ASSIGN(Claimed claimed, store_.jobs().claim(request));
+  for (const Changed& one : claimed.overdue) changed(round, one);
+  for (const HeldJob& held : claimed.held) {
     round.on_commit.emplace_back([this, held] { planner_.hold(held); });
   }
   // The clock was set back, or somebody moved them: they wait again.
-  if (!mutant(Mutant::early_jobs_dropped)) TRY(dispatcher_.add(claimed_->early, horizon(round.now), round.now));
-  return {};
+  if (!mutant(Mutant::early_jobs_dropped)) TRY(dispatcher_.add(claimed.early, horizon(round.now), round.now));
+  return claimed;
+}
+
+// The attempt that a claim has made of a pick.
+RunPtr Node::picked(Round& round, const ReadySet::Pick& pick, LeasedJob job) const {
+  auto run = std::make_shared<Run>();
+  run->job = std::move(job);
+  run->place = pick.place;
+  run->notifies = dispatcher_.ready().place(pick.place).notifies;
+  round.tell(JobPicked{.job = run->job.id,
+                       .tenant = run->job.tenant,
+                       .type = run->job.type,
+                       .lateness = std::max(Duration::zero(), round.now - run->job.run_at)});
+  return run;
 }
 
 void Node::start(Round& round) {
@@ -336,18 +387,11 @@ void Node::start(Round& round) {
       }
       continue;
     }
-    auto run = std::make_shared<Run>();
-    run->job = std::move(*found->second);
+    RunPtr run = picked(round, pick, std::move(*found->second));
     leased.erase(found);  // an entry that stood twice
-    run->place = pick.place;
-    run->notifies = dispatcher_.ready().place(pick.place).notifies;
     if (run->job.options.find("on_ambiguous") != std::string::npos) {
       if (const auto options = read_options(run->job.options)) run->on_ambiguous = options->on_ambiguous;
     }
-    round.tell(JobPicked{.job = run->job.id,
-                         .tenant = run->job.tenant,
-                         .type = run->job.type,
-                         .lateness = std::max(Duration::zero(), round.now - run->job.run_at)});
     runs_.add(run, round.boot);
     runner_->start(std::move(run));
   }

@@ -6,8 +6,8 @@
 // it, and its memory needs no locks. Memory follows after the commit; if that fails, nothing has happened and the next
 // round tries again.
 //
-// Other threads call `call`, and handlers the port. Without a thread of its own (`Options::threaded` false) a node is
-// driven by hand, and calls are made on the spot.
+// Other threads call `call` or `post`, and handlers the port. Without a thread of its own (`Options::threaded` false) a
+// node is driven by hand, and calls are made on the spot.
 #pragma once
 
 #include <atomic>
@@ -29,6 +29,7 @@
 #include "engine/planner.h"
 #include "engine/port.h"
 #include "engine/pruner.h"
+#include "engine/pull_desk.h"
 #include "engine/round.h"
 #include "engine/rule_book.h"
 #include "engine/run_table.h"
@@ -58,8 +59,8 @@ class Node {
   // ---- Before the first step ----
   void set_runner(Runner& runner) { runner_ = &runner; }
   void add_listener(EventListener listener) { listeners_.push_back(std::move(listener)); }
-  // With it, types that it does not name stay queued.
-  void serve_only(std::function<bool(std::string_view)> serves) { dispatcher_.serve_only(std::move(serves)); }
+  // With it, what it does not serve stays queued, or is taken by workers outside.
+  void serve_only(Dispatcher::Serves serves) { dispatcher_.serve_only(std::move(serves)); }
   std::shared_ptr<Port> port();
   std::shared_ptr<FinishedQueue> finished() { return finished_; }
   Bell& bell() { return *bell_; }
@@ -68,7 +69,7 @@ class Node {
   // One round. How long it may sleep then, unless the bell rings.
   Duration step();
   // Jobs start from now on.
-  void open() { dispatching_ = true; }
+  void open();
   // No job starts any more; those that wait for a thread are handed back.
   void begin_drain();
   // What still runs is handed back: not a failure, no attempt used. The next step writes it.
@@ -81,6 +82,10 @@ class Node {
   // Runs `operation` inside of a round's transaction. Its answer holds once this returns: it was committed.
   template <typename Answer>
   Result<Answer> call(std::function<Result<Answer>(Round&)> operation);
+  // The same without waiting: `done` is called on the driver's thread once the answer holds, or with why it does not.
+  // A post of the driver's own, from `done` or a listener, is for the next round.
+  template <typename Answer>
+  void post(std::function<Result<Answer>(Round&)> operation, std::function<void(Result<Answer>)> done);
   Counters counters() const;
 
   // ---- For operations, inside of a round ----
@@ -96,9 +101,18 @@ class Node {
   // Attempts of a schedule that is paused or disabled do not start, after the commit.
   void take_back_of(Round& round, std::string_view tenant, std::string_view schedule);
   void apply_document(Round& round, const DocumentKey& key, std::optional<std::string> body);
+  // What `serve_only` says of this tenant ("": of any) has changed. After a commit, or on the driver's thread.
+  void serving_changed(std::string_view tenant);
   // Why nothing of this job's place starts, for explain.
   std::optional<std::string> holds(const ReadyPlace& place, Instant now);
 
+  // ---- For workers outside, inside of a round ----
+  void add_pull(const Round& round, const PullCallPtr& call);
+  Result<std::vector<Result<BeatAnswer>>> extend_pulled(Round& round, const std::vector<PullBeat>& beats);
+  Result<std::vector<Result<WordAnswer>>> settle_pulled(Round& round, const std::vector<PullWord>& words);
+
+  const PullDesk& desk() const { return desk_; }
+  PullWorkers& workers() { return desk_.workers(); }  // any thread
   const RunTable& runs() const { return runs_; }
   const Dispatcher& dispatcher() const { return dispatcher_; }
 
@@ -107,7 +121,7 @@ class Node {
 
   // A word about an attempt that is to be written.
   struct Settling {
-    RunPtr run;
+    RunPtr run;  // nothing: a worker outside speaks of one that is over
     Settlement settlement;
     Finished::How how = Finished::How::returned;
     bool thread_is_back = true;
@@ -120,7 +134,15 @@ class Node {
   Round begin_round() const;
   // Runs `body` as one transaction, then lets the memory follow. False: nothing has happened.
   bool commit(Round& round, const std::function<Result<void>()>& body);
+  template <typename Answer>
+  static Call make_call(std::function<Result<Answer>(Round&)> operation, std::function<void(Result<Answer>)> done);
+  // Into the next round; on the spot if this is the driver's own thread, or none drives.
   void perform(Call call);
+  void perform_here(const Call& call);
+  // Into the next round; on the spot only if none is under way and none drives.
+  void send(Call call);
+  // All by which calls and claims are judged has been read.
+  bool knows_rules() const { return loader_.has_rules() && adopted_; }
   void finish_calls(const Result<void>& committed);
 
   void take_finished(const Round& round);
@@ -128,6 +150,7 @@ class Node {
   bool has_work(const Round& round) const;
   Result<void> write(Round& round);
   Result<void> write_settlements(Round& round);
+  Result<std::vector<Result<Settled>>> say(Round& round, const std::vector<Settling>& said);
   void settled(Round& round, const Settling& settling, const Result<Settled>& answer);
   void told_settled(Round& round, const Settling& settling, const Settled& answer);
   Result<void> write_heartbeats(Round& round);
@@ -144,9 +167,32 @@ class Node {
   };
   Room room_for_claims(const Round& round);
   Result<void> claim(Round& round);
+  Result<Claimed> claim_of(Round& round, const ClaimRequest& request);
+  RunPtr picked(Round& round, const ReadySet::Pick& pick, LeasedJob job) const;
   void start(Round& round);
   void free_caps(Run& run, bool tokens_too, Instant now);
   void lost(Run& run, Instant now);
+  // The store has ended the job's attempt.
+  void lease_is_gone(JobId job, Instant now);
+  // Something ended: another may start.
+  void freed();
+
+  // What goes to one waiting call.
+  struct Serving {
+    PullCallPtr call;
+    std::vector<ReadySet::Pick> picks;
+    std::optional<std::vector<LeasedJob>> claimed;  // nothing: the claim failed
+  };
+  Result<void> adopt_leases(Round& round);
+  std::size_t room_for_pulls() const;
+  Result<void> lease_pulls(Round& round);
+  Result<void> serve(Round& round, PullGroup& group, std::size_t& left);
+  void start_pulls(Round& round);
+  void hand_out(const Round& round, const PullCallPtr& call, const std::vector<RunPtr>& runs);
+  void put_back(const Serving& serving, Instant now);
+  void answer_pulls(BootTime boot);
+  Result<std::string> owner_of(Round& round, const std::vector<std::string>& tenants, JobId job);
+  bool runs_here(JobId job, std::int64_t token) const;
   // Hands back those of the attempts that wait for a thread.
   void take_back(const std::function<bool(const Run&)>& which);
   void hand_back(const RunPtr& run);
@@ -178,7 +224,11 @@ class Node {
   Loader loader_;
   Pruner pruner_;
   RunTable runs_;
+  PullDesk desk_;
 
+  bool draining_ = false;
+  bool adopted_ = false;   // leases that were there at the start are known
+  bool stepping_ = false;  // a round is under way
   bool dispatching_ = false;
   bool in_round_ = false;
   bool starved_ = false;     // a slot is free and nothing may start
@@ -191,6 +241,8 @@ class Node {
   std::vector<ReadySet::Pick> picks_;
   Instant picked_at_;
   std::optional<Claimed> claimed_;
+  std::vector<Serving> serving_;
+  std::vector<std::function<void()>> answers_;  // to those who called, when the round is over
   BootTime claim_sent_{};
   Duration commit_took_{};  // the last one
   BootTime next_tick_{};
@@ -205,21 +257,32 @@ class Node {
 };
 
 template <typename Answer>
-Result<Answer> Node::call(std::function<Result<Answer>(Round&)> operation) {
+Call Node::make_call(std::function<Result<Answer>(Round&)> operation, std::function<void(Result<Answer>)> done) {
   // Stays so if the round broke off before it came to this.
   auto answer = std::make_shared<Result<Answer>>(
       failed(ErrorCode::unavailable, "the store failed before this could be done: try again"));
+  return {.run = [answer, operation = std::move(operation)](Round& round) { *answer = operation(round); },
+          .finish =
+              [answer, done = std::move(done)](const Result<void>& committed) {
+                if (committed) {
+                  done(std::move(*answer));
+                } else {
+                  done(std::unexpected(committed.error()));
+                }
+              }};
+}
+
+template <typename Answer>
+void Node::post(std::function<Result<Answer>(Round&)> operation, std::function<void(Result<Answer>)> done) {
+  send(make_call<Answer>(std::move(operation), std::move(done)));
+}
+
+template <typename Answer>
+Result<Answer> Node::call(std::function<Result<Answer>(Round&)> operation) {
   auto promise = std::make_shared<std::promise<Result<Answer>>>();
   std::future<Result<Answer>> future = promise->get_future();
-  perform({.run = [answer, operation = std::move(operation)](Round& round) { *answer = operation(round); },
-           .finish =
-               [answer, promise](const Result<void>& committed) {
-                 if (committed) {
-                   promise->set_value(std::move(*answer));
-                 } else {
-                   promise->set_value(std::unexpected(committed.error()));
-                 }
-               }});
+  perform(make_call<Answer>(std::move(operation),
+                            [promise](Result<Answer> answer) { promise->set_value(std::move(answer)); }));
   return future.get();
 }
 

@@ -1,6 +1,7 @@
 // The half of a node that deals with attempts: how they end, how they are kept, what becomes of those that are lost.
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "base/mutant.h"
 #include "engine/node.h"
@@ -38,7 +39,7 @@ void Node::take_finished(const Round& round) {
           .success = finished.how == Finished::How::returned && finished.outcome.kind == Outcome::Kind::done});
       tell(late);
       runs_.remove(run, round.boot);
-      freed_ = true;
+      freed();
       continue;
     }
     Settling settling{.run = finished.run,
@@ -57,15 +58,7 @@ void Node::take_finished(const Round& round) {
 
 Result<void> Node::write_settlements(Round& round) {
   if (settling_.empty()) return {};
-  std::vector<Settlement> words;
-  words.reserve(settling_.size());
-  for (const Settling& settling : settling_) words.push_back(settling.settlement);
-  auto answers = store_.jobs().settle(words);
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    if (!answers[i]) continue;
-    round.add_ready(answers[i]->ready);
-    if (answers[i]->state == JobState::done) TRY(planner_.parent_done(round, settling_[i].run->job));
-  }
+  TRY_ASSIGN(auto answers, say(round, settling_));
   round.on_commit.emplace_back([this, &round, answers = std::move(answers)] {
     const std::vector<Settling> said = std::exchange(settling_, {});
     for (std::size_t i = 0; i < said.size(); ++i) settled(round, said[i], answers[i]);
@@ -73,9 +66,25 @@ Result<void> Node::write_settlements(Round& round) {
   return {};
 }
 
+Result<std::vector<Result<Settled>>> Node::say(Round& round, const std::vector<Settling>& said) {
+  std::vector<Settlement> words;
+  words.reserve(said.size());
+  for (const Settling& settling : said) words.push_back(settling.settlement);
+  auto answers = store_.jobs().settle(words);
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    if (!answers[i]) continue;
+    round.add_ready(answers[i]->ready);
+    const RunPtr& run = said[i].run;
+    if (run && answers[i]->state == JobState::done) TRY(planner_.parent_done(round, run->job));
+  }
+  return answers;
+}
+
 void Node::settled(Round& round, const Settling& settling, const Result<Settled>& answer) {
   Run& run = *settling.run;
+  if (run.pulled && run.over) return;  // the same word twice
   if (!answer && !is_stale(answer.error()) && settling.thread_is_back && settling.how == Finished::How::returned) {
+    if (run.pulled) return;  // its holder is told, and says something else
     // Follow-ups that cannot be: the attempt has failed, and says why.
     Finished refused{.run = settling.run, .outcome = fail(answer.error().message, "refused")};
     settling_.push_back({.run = settling.run,
@@ -104,7 +113,10 @@ void Node::settled(Round& round, const Settling& settling, const Result<Settled>
       return std::ranges::find(others, limit) != others.end();
     });
   }
-  if (settling.thread_is_back) {
+  if (run.pulled) {
+    run.over = true;
+    desk_.remove(run);
+  } else if (settling.thread_is_back) {
     runs_.remove(run, round.boot);
   } else {
     run.over = true;
@@ -156,11 +168,18 @@ void Node::told_settled(Round& round, const Settling& settling, const Settled& a
   round.tell(JobChanged{.job = run.job.id, .tenant = run.job.tenant, .state = answer.state});
 }
 
-void Node::free_caps(Run& run, bool tokens_too, Instant now) {
+void Node::freed() {
   freed_ = true;
+  desk_.room_is_there();
+}
+
+void Node::free_caps(Run& run, bool tokens_too, Instant now) {
+  freed();
   if (!run.holds_caps) return;
   run.holds_caps = false;
-  if (tokens_too) {
+  if (tokens_too && run.pulled) {
+    dispatcher_.ready().pulled_back({.place = run.place, .entry = {}}, ReadySet::Entry::is_gone, now);
+  } else if (tokens_too) {
     dispatcher_.ready().gave_back(run.place, now);
   } else {
     dispatcher_.ready().ended(run.place, now);
@@ -209,10 +228,19 @@ void Node::lost(Run& run, Instant now) {
   run.stop_requested = true;
   run.lease_until = BootTime::zero();
   free_caps(run, false, now);
-  if (run.withdraw()) {
+  if (run.pulled) {
+    run.over = true;
+    desk_.remove(run);
+  } else if (run.withdraw()) {
     runs_.remove(run, clock_.boot());
   } else {
     run.over = true;
+  }
+}
+
+void Node::lease_is_gone(JobId job, Instant now) {
+  for (const RunPtr& run : {runs_.find(job), desk_.find(job)}) {
+    if (run && !run->over) lost(*run, now);
   }
 }
 
@@ -226,7 +254,8 @@ Result<void> Node::keep_up(Round& round) {
   round.on_commit.emplace_back([this, &round, more] {
     tell_levels(round);
     // A lost lease is found within two seconds, however long the tick is (invariant 12).
-    const Duration tick = runs_.empty() ? options_.tick : std::min(options_.tick, kReapEvery);
+    const bool has_leases = !runs_.empty() || desk_.lease_count() > 0;
+    const Duration tick = !has_leases ? options_.tick : std::min(options_.tick, kReapEvery);
     next_tick_ = more ? round.boot : round.boot + tick;
   });
   return {};
@@ -246,9 +275,7 @@ Result<std::size_t> Node::reap(Round& round) {
       round.tell(LeaseLost{.job = one.id, .tenant = one.tenant, .worker = one.worker});
     }
     round.tell(JobChanged{.job = one.id, .tenant = one.tenant, .state = one.state});
-    round.on_commit.emplace_back([this, id = one.id, now = round.now] {
-      if (const RunPtr run = runs_.find(id); run && !run->over) lost(*run, now);
-    });
+    round.on_commit.emplace_back([this, id = one.id, now = round.now] { lease_is_gone(id, now); });
   }
   return reaped.size();
 }
@@ -270,9 +297,7 @@ void Node::changed(Round& round, const Changed& changed) {
   round.add_ready(changed.ready);
   round.tell(JobChanged{.job = changed.id, .tenant = changed.tenant, .state = changed.state});
   if (!is_final(changed.state)) return;
-  round.on_commit.emplace_back([this, id = changed.id, now = round.now] {
-    if (const RunPtr run = runs_.find(id); run && !run->over) lost(*run, now);
-  });
+  round.on_commit.emplace_back([this, id = changed.id, now = round.now] { lease_is_gone(id, now); });
 }
 
 Result<void> Node::recover_leases(Round& round) {
@@ -282,27 +307,40 @@ Result<void> Node::recover_leases(Round& round) {
   }
   TRY_ASSIGN(const std::vector<LeaseRow> leases, store_.jobs().leases());
   std::vector<Settlement> releases;
+  std::set<std::pair<JobId, std::int64_t>> held_outside;
   for (const LeaseRow& lease : leases) {
-    if (!lease.in_process || lease.worker != options_.worker) continue;
-    const RunPtr run = runs_.find(lease.job);
+    if (lease.in_process && lease.worker != options_.worker) continue;
+    if (!lease.in_process) held_outside.emplace(lease.job, lease.token);
+    const RunPtr run = lease.in_process ? runs_.find(lease.job) : desk_.find(lease.job);
     if (run && run->job.token == lease.token) continue;
+    // Of a worker outside too: it was never told of the lease.
     releases.push_back(
         {.job = lease.job, .token = lease.token, .end = {.result = AttemptResult::released, .started = false}});
   }
   for (const Result<Settled>& released : store_.jobs().settle(releases)) {
     if (released) round.add_ready(released->ready);
   }
-  round.on_commit.emplace_back([this] {
+  round.on_commit.emplace_back([this, held_outside = std::move(held_outside), now = round.now] {
     recover_ = false;
     loader_.reload();
+    // Their end is stored, though nobody was told that it is.
+    for (const RunPtr& run : desk_.all_leases()) {
+      if (!held_outside.contains({run->job.id, run->job.token})) lost(*run, now);
+    }
   });
   return {};
 }
 
 // ---- The end ------------------------------------------------------------------------------------------------------
 
+void Node::open() {
+  dispatching_ = true;
+  desk_.look_again();
+}
+
 void Node::begin_drain() {
   dispatching_ = false;
+  draining_ = true;
   take_back([](const Run&) { return true; });
 }
 

@@ -63,6 +63,11 @@ std::optional<std::uint32_t> ReadyLimits::blocking(const ReadyLine& line, Instan
   return std::nullopt;
 }
 
+std::optional<Instant> ReadyLimits::opens_at(std::uint32_t limit, Instant now) {
+  const Opening opening = limits_[limit].state.opening(now);
+  return opening.kind == Opening::Kind::at ? std::optional(opening.at) : std::nullopt;
+}
+
 bool ReadyLimits::is_rated(const ReadyLine& line) const {
   return std::ranges::any_of(line.limits, [this](std::uint32_t own) {
     const Limit& limit = limits_[effective(own)];

@@ -44,6 +44,8 @@ class ReadyLimits {
 
   // The first of the line's limits that lets nothing start now.
   std::optional<std::uint32_t> blocking(const ReadyLine& line, Instant now);
+  // When time alone lets one start under `limit`, which lets none now.
+  std::optional<Instant> opens_at(std::uint32_t limit, Instant now);
 
   // Whether one of them is a rate.
   bool is_rated(const ReadyLine& line) const;

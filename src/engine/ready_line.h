@@ -55,6 +55,8 @@ class ReadyLine {
   std::vector<std::uint32_t> limits;       // the tenant's, in the order that the place names them
   std::optional<std::uint32_t> waits_for;  // the limit that holds it
   bool standing = false;                   // among the open lines of its lane
+  bool unserved = false;                   // nobody here serves its type for its tenant
+  bool touched = false;                    // told as one to which something came
 
   // Where it is in the two heaps of the set that it is in; kept by that set.
   std::array<std::uint32_t, 2> positions{};

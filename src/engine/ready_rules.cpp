@@ -23,6 +23,7 @@ void ReadySet::refresh_tenant(std::uint32_t number) {
   const bool held = tenant.closed || (tenant.cap && tenant.running >= *tenant.cap);
   if (held == tenant.held) return;
   tenant.held = held;
+  if (!held) ++openings_;
   open_.hold_tenant(number, held);
 }
 
@@ -31,6 +32,7 @@ void ReadySet::refresh_lane(std::uint32_t number) {
   const bool held = lane.closed || (lane.cap && lane.running >= *lane.cap);
   if (held == lane.held) return;
   lane.held = held;
+  if (!held) ++openings_;
   open_.hold_lane(lane.tenant, number, held);
 }
 
@@ -67,17 +69,30 @@ void ReadySet::set_queue_closed(std::string_view tenant, std::string_view queue,
 void ReadySet::set_quiet(std::string_view tenant, bool quiet) {
   Tenant& changed = tenants_[tenant_number(tenant)];
   changed.quiet = quiet;
+  ++openings_;
   for (ReadyLine* const line : changed.notifying) settle(*line);
 }
 
 void ReadySet::set_type_closed(TypeId type, bool closed) {
   Type& changed = types_[type];
   changed.closed = closed;
+  ++openings_;
   for (ReadyLine* const line : changed.lines) settle(*line);
+}
+
+void ReadySet::set_type_closed(std::string_view tenant, TypeId type, bool closed) {
+  Tenant::Type& changed = tenants_[tenant_number(tenant)].types[type];
+  changed.closed = closed;
+  ++openings_;
+  for (ReadyLine* const line : changed.lines) {
+    line->unserved = closed;
+    settle(*line);
+  }
 }
 
 void ReadySet::set_limit(std::string_view tenant, std::string_view name, const std::optional<LimitRule>& rule,
                          Instant now) {
+  ++openings_;
   const std::uint32_t owner = tenant.empty() ? kEveryTenant : tenant_number(tenant);
   for (ReadyLine* const line : limits_.set_rule(limits_.intern(owner, name), rule, now)) settle(*line);
 }
@@ -88,8 +103,8 @@ std::optional<std::string> ReadySet::holds(PlaceId place, Instant now) {
   const Lane& lane = lanes_[line.lane];
   if (all_closed_) return "maintenance";
   if (tenant.closed || lane.closed) return "paused";
-  if (types_.at(this->place(place).type).closed) return "no_worker";
-  if (shut(line)) return "quiet_hours";
+  if (is_unserved(line)) return "no_worker";
+  if (is_quiet(line)) return "quiet_hours";
   if (tenant.cap && tenant.running >= *tenant.cap) return "cap:tenant";
   if (lane.cap && lane.running >= *lane.cap) return "cap:queue";
   const auto limit = limits_.blocking(line, now);

@@ -52,16 +52,24 @@ PlaceId ReadySet::place(const ReadyPlace& place) {
     if (std::ranges::find(line.limits, limit) == line.limits.end()) line.limits.push_back(limit);
   }
   types_[place.type].lines.push_back(&line);
+  Tenant::Type& type = tenants_[line.tenant].types[place.type];
+  type.lines.push_back(&line);
+  line.unserved = type.closed;
   if (place.notifies) tenants_[line.tenant].notifying.push_back(&line);
   return id;
 }
 
 // ---- Lines ---------------------------------------------------------------------------------------------------------
 
-bool ReadySet::shut(const ReadyLine& line) const {
-  const ReadyPlace& at = place(line.place);
-  return types_.at(at.type).closed || (at.notifies && tenants_[line.tenant].quiet);
+bool ReadySet::is_unserved(const ReadyLine& line) const {
+  return line.unserved || types_.at(place(line.place).type).closed;
 }
+
+bool ReadySet::is_quiet(const ReadyLine& line) const {
+  return place(line.place).notifies && tenants_[line.tenant].quiet;
+}
+
+bool ReadySet::shut(const ReadyLine& line) const { return is_unserved(line) || is_quiet(line); }
 
 // Whether its limits let it is seen when its turn comes.
 void ReadySet::stand(ReadyLine& line) {
@@ -88,6 +96,10 @@ void ReadySet::put(ReadyLine& line, const ReadyEntry& entry) {
   line.add(entry);
   ++size_;
   ++tenants_[line.tenant].size;
+  if (watching_ && !line.touched) {
+    line.touched = true;
+    arrivals_.push_back(line.place);
+  }
   if (line.standing) {
     open_.update(line);
   } else if (line.waits_for) {
@@ -152,11 +164,19 @@ ReadySet::Pick ReadySet::start(const ReadyTurns::Turn& turn, Instant now) {
   ReadyLine& line = *turn.line;
   open_.used(line);
   work_ += static_cast<std::uint64_t>(std::bit_width(line.size()));
+  return take_out(line, turn.choice, now);
+}
+
+// It may stand among the open lines, wait for a limit, or stand nowhere because nobody here serves it.
+ReadySet::Pick ReadySet::take_out(ReadyLine& line, ReadyChoice choice, Instant now) {
   // A line without jobs cannot be compared: it leaves before its last one does.
-  const bool is_last = line.size() == 1;
-  if (is_last) leave(line);
-  const Pick pick{.place = line.place, .entry = line.pop(turn.choice)};
-  if (!is_last) open_.update(line);
+  if (line.size() == 1) leave(line);
+  const Pick pick{.place = line.place, .entry = line.pop(choice)};
+  if (line.standing) {
+    open_.update(line);
+  } else if (line.waits_for) {
+    limits_.update(line);
+  }
   --size_;
   --tenants_[line.tenant].size;
   limits_.take(line, now);
@@ -181,12 +201,14 @@ void ReadySet::count(const ReadyLine& line, Count direction) {
 void ReadySet::ended(PlaceId place, Instant now) {
   const ReadyLine& line = lines_[place.value];
   limits_.end(line, now);
+  if (!line.limits.empty()) ++openings_;
   count(line, Count::down);
 }
 
 void ReadySet::gave_back(PlaceId place, Instant now) {
   const ReadyLine& line = lines_[place.value];
   if (!mutant(Mutant::tokens_leak_on_release)) limits_.give_back(line, now);
+  if (!line.limits.empty()) ++openings_;
   open_.unused(line.tenant, line.lane);
   count(line, Count::down);
 }

@@ -13,6 +13,9 @@
 // id, and every 16th is the one that waits longest. (invariant 29) What is closed, capped or held by a limit stands
 // outside of these orders and comes back by an event, so that a pick never steps over it, however much of it there is.
 //
+// Workers outside take by `pull` instead, among the places that their filter names. They have turns of their own, so
+// that neither kind of taking moves the other's; caps, limits and closings are the same.
+//
 // No store, no clock, no threads. Places are kept for good; there are few of them.
 #pragma once
 
@@ -46,6 +49,7 @@ class ReadySet {
   // The same place has the same id.
   PlaceId place(const ReadyPlace& place);
   const ReadyPlace& place(PlaceId id) const { return *places_[id.value]; }
+  std::uint32_t place_count() const { return static_cast<std::uint32_t>(places_.size()); }
 
   // It is due now.
   void add(PlaceId place, const ReadyEntry& entry);
@@ -64,10 +68,14 @@ class ReadySet {
   void set_tenant_cap(std::string_view tenant, std::optional<std::uint32_t> cap);
   void set_queue_cap(std::string_view tenant, std::string_view queue, std::optional<std::uint32_t> cap);
   void set_tenant_closed(std::string_view tenant, bool closed);  // paused, or in maintenance
-  void set_all_closed(bool closed) { all_closed_ = closed; }
+  void set_all_closed(bool closed) {
+    all_closed_ = closed;
+    ++openings_;
+  }
   void set_queue_closed(std::string_view tenant, std::string_view queue, bool closed);
-  void set_quiet(std::string_view tenant, bool quiet);  // closes places that notify
-  void set_type_closed(TypeId type, bool closed);       // nobody here serves it
+  void set_quiet(std::string_view tenant, bool quiet);                      // closes places that notify
+  void set_type_closed(TypeId type, bool closed);                           // nobody here serves it
+  void set_type_closed(std::string_view tenant, TypeId type, bool closed);  // the same, for one tenant
   // Tenant "": for all. A place's limit is its tenant's own, else the global one, else nothing holds it.
   void set_limit(std::string_view tenant, std::string_view name, const std::optional<LimitRule>& rule, Instant now);
 
@@ -88,6 +96,30 @@ class ReadySet {
   void gave_back(PlaceId place, Instant now);
   // Counts an attempt that ran already; it may exceed caps and uses no tokens.
   void adopt(PlaceId place, Instant now);
+
+  // For a worker outside: up to `limit` of what stands at `places`, each taken and counted as by pick. Tenants take
+  // turns by weight, over all calls; a tenant's lanes share its turns; a lane's jobs go as in pick. Looks at every
+  // place once, never at every job. `pulled_back` with or without the entry, or `ended`, follows each of them.
+  struct PullRequest {
+    std::span<const PlaceId> places;
+    bool served_too = false;  // also types that are served here
+    std::size_t limit = 1;
+  };
+  struct Pulled {
+    std::vector<Pick> picks;
+    bool held = false;                // something stands there that may not start now
+    std::optional<Instant> opens_at;  // when time alone lets some of it start
+  };
+  Pulled pull(const PullRequest& request, Instant now);
+  enum class Entry : std::uint8_t { stands_again, is_gone };
+  void pulled_back(const Pick& pick, Entry entry, Instant now);
+
+  // What those who wait outside must look at. Arrivals are collected only while somebody watches.
+  void watch(bool watching) { watching_ = watching; }
+  // Places to which something came since the last call, each once.
+  std::vector<PlaceId> take_arrivals();
+  // Grows whenever something that was held may start.
+  std::uint64_t openings() const { return openings_; }
 
   // An attempt of this place was told to slow down. Limit "": the first. A name that the place does not have, or that
   // no rule stands behind, is ignored.
@@ -116,6 +148,13 @@ class ReadySet {
     std::size_t size = 0;
     std::map<std::string, std::uint32_t, std::less<>> lanes;
     std::vector<ReadyLine*> notifying;
+    struct Type {
+      bool closed = false;
+      std::vector<ReadyLine*> lines;
+    };
+    std::map<TypeId, Type> types;
+    std::uint64_t pull_time = 0;  // how far its turns outside have come, by weight
+    std::uint64_t lane_time = 0;  // the same of the lane whose turn was last
   };
   struct Lane {
     std::uint32_t tenant = 0;
@@ -123,6 +162,8 @@ class ReadySet {
     std::uint32_t running = 0;
     bool closed = false;
     bool held = false;  // as open_ knows it
+    std::uint64_t pull_time = 0;
+    std::uint32_t pull_turns = 0;
   };
   struct Type {
     bool closed = false;
@@ -133,6 +174,8 @@ class ReadySet {
   std::uint32_t lane_number(std::uint32_t tenant, std::string_view queue);
   const Tenant* find_tenant(std::string_view name) const;
 
+  bool is_unserved(const ReadyLine& line) const;
+  bool is_quiet(const ReadyLine& line) const;
   bool shut(const ReadyLine& line) const;
   void stand(ReadyLine& line);
   void leave(ReadyLine& line);
@@ -143,6 +186,10 @@ class ReadySet {
 
   std::optional<Pick> next_pick(Instant now, For what);
   Pick start(const ReadyTurns::Turn& turn, Instant now);
+  Pick take_out(ReadyLine& line, ReadyChoice choice, Instant now);
+  class PullTurns;
+  bool has_room(const ReadyLine& line) const;
+  bool may_be_pulled(const ReadyLine& line, Pulled& pulled, Instant now);
   enum class Count : std::uint8_t { up, down };
   void count(const ReadyLine& line, Count direction);
 
@@ -162,6 +209,10 @@ class ReadySet {
   bool all_closed_ = false;
   std::size_t size_ = 0;
   std::uint32_t running_ = 0;
+  std::uint64_t pull_time_ = 0;  // of the tenant whose turn outside was last
+  bool watching_ = false;
+  std::vector<PlaceId> arrivals_;
+  std::uint64_t openings_ = 0;
 };
 
 }  // namespace carillon

@@ -22,6 +22,7 @@ struct Run {
   LeasedJob job;
   PlaceId place;
   bool notifies = false;
+  bool pulled = false;  // by a worker outside: no thread here runs it, and its holder renews its lease
   OnAmbiguous on_ambiguous = OnAmbiguous::retry;
 
   // Either side.

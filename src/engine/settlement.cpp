@@ -111,6 +111,17 @@ Settlement settlement_of(const Finished& finished, Instant now) {
   UNREACHABLE();
 }
 
+Settlement settlement_of(const PullWord& word, Instant now) {
+  Settlement settlement{.job = word.job, .token = word.token};
+  if (word.release) {
+    settlement.end = {.result = AttemptResult::released, .started = true};
+    return settlement;
+  }
+  say(settlement, word.outcome, now);
+  add_follow_ups(settlement, word.outcome, now);
+  return settlement;
+}
+
 Settlement timeout_of(const Run& run) {
   Settlement settlement = settlement_for(run);
   settlement.end.result = AttemptResult::timeout;

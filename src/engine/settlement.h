@@ -4,6 +4,7 @@
 #include <carillon/outcome.h>
 
 #include "engine/finished.h"
+#include "engine/pull.h"
 #include "store/job_store.h"
 
 namespace carillon {
@@ -17,6 +18,8 @@ Instant instant_of(const RunAt& when, Instant now);
 Instant rate_limited_until(const Outcome& outcome, Instant now);
 
 Settlement settlement_of(const Finished& finished, Instant now);
+// What a worker outside said about its attempt.
+Settlement settlement_of(const PullWord& word, Instant now);
 // The node ends an attempt itself.
 Settlement timeout_of(const Run& run);
 Settlement release_of(const Run& run, bool started);

@@ -93,7 +93,7 @@ class TestEngine::Parts {
     if (begun_) return;
     begun_ = true;
     if (leave_unhandled_) {
-      node_.serve_only([this](std::string_view type) { return handlers_.contains(type); });
+      node_.serve_only([this](std::string_view /*tenant*/, std::string_view type) { return handlers_.contains(type); });
     }
     node_.open();
   }

@@ -1,0 +1,68 @@
+// A node with a thread that drives it, from the first call to the last handler: what an engine and a server are made
+// of.
+//
+//   EngineHost host(store, {.engine = {.max_concurrency = 8}});
+//   host.handle("mail.send", handler);
+//   host.start();
+//   ...
+//   host.stop();   // drains
+//
+// Clients work from the moment of construction; jobs start with `start`.
+#pragma once
+
+#include <carillon/engine.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "engine/node.h"
+#include "engine/node_client.h"
+#include "engine/pull_client.h"
+#include "engine/thread_runner.h"
+
+namespace carillon {
+
+struct EngineHostOptions {
+  EngineOptions engine;
+  const StoreClock* clock = nullptr;  // nothing: the machine's; it must outlive the host
+  // Where handlers run; nothing: on the executor of the options if there is one, else on threads of the host's own.
+  std::function<std::unique_ptr<Runner>(std::shared_ptr<ExecutionEnvironment> environment, std::uint32_t threads)>
+      make_runner;
+  // Who serves which types, by tenant; nothing: whoever has a handler if the options leave the rest, else everything.
+  // Called on the driver's thread; when its answers change, `node().serving_changed` must be told.
+  Dispatcher::Serves serves;
+};
+
+class EngineHost {
+ public:
+  // The store must outlive the host.
+  EngineHost(Store& store, EngineHostOptions options);
+  EngineHost(const EngineHost&) = delete;
+  EngineHost& operator=(const EngineHost&) = delete;
+  // Stops, if that was not done.
+  ~EngineHost();
+
+  Node& node();
+  NodeClient& client();
+  PullClient& pulls();
+  Counters counters() const;
+
+  // Before it runs.
+  void handle(std::string type, Handler handler);
+  void on_event(EventListener listener);
+
+  void start();
+  // Stops claiming, lets attempts finish for `drain`, hands the rest back. May be called twice, from any thread but a
+  // handler's or the driver's.
+  void stop();
+  // Readable once everything has been drained.
+  int stopped_fd() const;
+
+ private:
+  class Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace carillon

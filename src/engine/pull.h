@@ -1,0 +1,74 @@
+// What workers outside of this process say and are told: they lease jobs, keep their leases, and settle them.
+#pragma once
+
+#include <carillon/outcome.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/duration.h"
+#include "core/gate.h"
+#include "core/job_id.h"
+#include "core/job_state.h"
+#include "store/job_store.h"
+
+namespace carillon {
+
+// What a worker takes. An empty list: any; but no type named means those that no handler here serves.
+struct PullFilter {
+  std::vector<std::string> tenants;
+  std::vector<std::string> queues;
+  std::vector<std::string> types;
+  friend auto operator<=>(const PullFilter&, const PullFilter&) = default;
+};
+
+struct PullRequest {
+  std::string worker;
+  PullFilter filter;
+  std::size_t limit = 1;
+  std::optional<Duration> lease;  // else each job's own
+  Duration wait{};                // for the first job
+};
+
+struct PulledJob {
+  LeasedJob job;
+  Instant lease_until;  // by the wall clock
+};
+
+struct PullBeat {
+  std::vector<std::string> tenants;  // whose jobs the caller may name; empty: anybody's
+  JobId job;
+  std::int64_t token = 0;
+  std::optional<std::string> progress;  // JSON; anything else is kept as text
+};
+
+struct BeatAnswer {
+  Instant lease_until;
+  bool cancel_requested = false;
+  std::optional<Closing> gate;  // that is closed before the job's tenant now
+};
+
+struct PullWord {
+  std::vector<std::string> tenants;  // as in PullBeat
+  JobId job;
+  std::int64_t token = 0;
+  Outcome outcome;
+  bool release = false;  // instead of the outcome: put back as it is
+};
+
+struct WordAnswer {
+  JobId id;
+  JobState state = JobState::done;
+  std::optional<Instant> run_at;  // of queued
+};
+
+struct PullWorker {
+  std::string name;
+  std::size_t leases = 0;
+  Instant last_seen;
+};
+
+}  // namespace carillon

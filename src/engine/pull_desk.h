@@ -1,0 +1,117 @@
+// Where workers outside stand: the calls that wait for jobs, and the leases that they hold.
+//
+// Calls wait in groups, one for each distinct filter, first come first served. A group is looked at only when something
+// came to one of its places, or when something of it that was held may start: calls that wait cost nothing else,
+// however many they are.
+//
+// Only the node's driver calls, but for `workers`.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <queue>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/dispatcher.h"
+#include "engine/pull_call.h"
+#include "engine/pull_workers.h"
+#include "engine/run.h"
+
+namespace carillon {
+
+// The calls that wait with one filter.
+struct PullGroup {
+  explicit PullGroup(PullFilter filter) : view(std::move(filter)) {}
+
+  PullView view;
+  std::deque<PullCallPtr> waiting;  // some may have gone
+  bool look = true;                 // there may be something for the first of them
+  // As it was when nothing could be taken.
+  bool held = false;
+  std::optional<Instant> opens_at;
+  bool short_of_room = false;  // too many run altogether
+};
+
+class PullDesk {
+ public:
+  PullDesk() = default;
+  PullDesk(const PullDesk&) = delete;
+  PullDesk& operator=(const PullDesk&) = delete;
+  ~PullDesk() = default;
+
+  // ---- Calls ----
+  void add(const PullCallPtr& call, Dispatcher& dispatcher, BootTime boot);
+  // Notes which groups must be looked at.
+  void notice(Dispatcher& dispatcher, Instant now);
+  bool has_to_look() const { return has_to_look_; }
+  // Those groups, by who waits longest.
+  std::vector<std::shared_ptr<PullGroup>> to_look();
+  // Nothing was left for the first that waits in it.
+  void nothing_for(PullGroup& group, const ReadySet::Pulled& pulled);
+  // All that waited in it were served, or went.
+  void all_served(PullGroup& group);
+  void no_room_for(PullGroup& group);
+  // Something ended, or more may run: those who were short of room look again.
+  void room_is_there();
+  // What is served here has changed, or jobs may start at all: everybody looks again.
+  void look_again();
+  // There may be more for it than one round could give.
+  void look_again(PullGroup& group) { note_look(group); }
+  // The call is over.
+  void remove(const PullCallPtr& call, Dispatcher& dispatcher);
+  // Those whose time to wait is over. They have left.
+  std::vector<PullCallPtr> take_ended(Dispatcher& dispatcher, BootTime boot);
+  // All that wait. They have left.
+  std::vector<PullCallPtr> take_all(Dispatcher& dispatcher);
+  bool has_waiting() const { return in_line_ > 0; }
+  std::optional<BootTime> next_end() const;
+  std::optional<Instant> next_look() const { return next_look_; }
+
+  // ---- Leases ----
+  void lease(const RunPtr& run, PullWorkers::Key worker);
+  RunPtr find(JobId job) const;
+  // The same, if this is its token.
+  RunPtr find(JobId job, std::int64_t token) const;
+  void remove(const Run& run);
+  // Its holder was heard of.
+  void heard_of(JobId job, Instant now);
+  std::size_t lease_count() const { return leases_.size(); }
+  std::vector<RunPtr> all_leases() const;
+
+  PullWorkers& workers() { return workers_; }
+
+ private:
+  struct Lease {
+    RunPtr run;
+    PullWorkers::Key worker;
+  };
+  struct End {
+    BootTime at;
+    PullCallPtr call;
+    // Earliest first; the queue gives the greatest.
+    friend bool operator<(const End& a, const End& b) {
+      return std::pair(b.at, b.call->id) < std::pair(a.at, a.call->id);
+    }
+  };
+
+  void note_look(PullGroup& group);
+  void drop_idle_groups();
+  void take_out(PullCall& call);
+  void watch(Dispatcher& dispatcher) const { dispatcher.ready().watch(in_line_ > 0); }
+
+  std::map<PullFilter, std::shared_ptr<PullGroup>> groups_;
+  std::size_t in_line_ = 0;
+  bool has_to_look_ = false;
+  bool is_short_of_room_ = false;  // one of them
+  std::uint64_t openings_ = 0;     // of the ready set, when it was last looked at
+  std::optional<Instant> next_look_;
+  std::priority_queue<End> ends_;
+  std::unordered_map<JobId, Lease> leases_;
+  PullWorkers workers_;
+};
+
+}  // namespace carillon

@@ -1,0 +1,66 @@
+#include "engine/pull_workers.h"
+
+#include <algorithm>
+
+namespace carillon {
+
+namespace {
+
+constexpr Duration kKept = std::chrono::hours(1);
+constexpr std::size_t kWorkersMax = 10'000;  // above it, those that hold nothing go
+
+bool contains(const std::vector<std::string>& list, const std::string& name) {
+  return std::ranges::find(list, name) != list.end();
+}
+
+}  // namespace
+
+void PullWorkers::forget_old(Instant now) {
+  std::erase_if(workers_, [&](const auto& one) {
+    return one.second.leases.empty() && (one.second.last_seen + kKept < now || workers_.size() > kWorkersMax);
+  });
+}
+
+void PullWorkers::seen(const Key& worker, Instant now) {
+  const std::scoped_lock lock(mutex_);
+  const auto [found, is_new] = workers_.try_emplace(worker);
+  found->second.last_seen = now;
+  if (is_new && workers_.size() > kWorkersMax / 2) forget_old(now);
+}
+
+void PullWorkers::leased(const Key& worker, const std::string& tenant) {
+  const std::scoped_lock lock(mutex_);
+  ++workers_[worker].leases[tenant];
+}
+
+void PullWorkers::ended(const Key& worker, const std::string& tenant) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = workers_.find(worker);
+  if (found == workers_.end()) return;
+  const auto count = found->second.leases.find(tenant);
+  if (count != found->second.leases.end() && --count->second == 0) found->second.leases.erase(count);
+}
+
+std::vector<PullWorker> PullWorkers::list(const std::vector<std::string>& tenants, Instant now) const {
+  const std::scoped_lock lock(mutex_);
+  std::map<std::string, PullWorker> by_name;
+  for (const auto& [key, worker] : workers_) {
+    std::size_t leases = 0;
+    for (const auto& [tenant, count] : worker.leases) {
+      if (tenants.empty() || contains(tenants, tenant)) leases += count;
+    }
+    const bool asks = tenants.empty() || key.tenants.empty() ||
+                      std::ranges::any_of(key.tenants, [&](const std::string& one) { return contains(tenants, one); });
+    if (leases == 0 && (!asks || worker.last_seen + kKept < now)) continue;
+    PullWorker& listed = by_name[key.name];
+    listed.name = key.name;
+    listed.leases += leases;
+    listed.last_seen = std::max(listed.last_seen, worker.last_seen);
+  }
+  std::vector<PullWorker> list;
+  list.reserve(by_name.size());
+  for (auto& [name, worker] : by_name) list.push_back(std::move(worker));
+  return list;
+}
+
+}  // namespace carillon

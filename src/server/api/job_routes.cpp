@@ -1,0 +1,505 @@
+// Jobs: made, looked at, acted upon.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/json.h"
+#include "base/json_writer.h"
+#include "core/job_fields.h"
+#include "core/job_state.h"
+#include "server/api/job_body.h"
+#include "server/api/query_fields.h"
+#include "server/api/services.h"
+
+namespace carillon::server {
+
+namespace {
+
+constexpr std::size_t kBatchMax = 10'000;
+constexpr std::size_t kBatchBytesMax = std::size_t{32} << 20U;
+constexpr std::size_t kJobBytesMax = std::size_t{2} << 20U;  // payload, meta and the rest
+constexpr std::int64_t kPageDefault = 50;
+constexpr Duration kWaitMax = std::chrono::seconds(60);
+
+Result<JobId> id_of(const std::string& text) {
+  const auto id = parse_job_id(text);
+  if (!id) return failed(ErrorCode::not_found, fmt::format("there is no job {}", quoted(text)));
+  return *id;
+}
+
+std::string with_deduplicated(std::string job, bool deduplicated) {
+  job.pop_back();
+  return job + (deduplicated ? R"(,"deduplicated":true})" : R"(,"deduplicated":false})");
+}
+
+// ---- Making jobs --------------------------------------------------------------------------------------------------
+
+struct Made {
+  Enqueued enqueued;
+  Instant now;
+};
+
+void post_job(Services& services, RouteCall call) {
+  const auto body = [&]() -> Result<JobBody> {
+    TRY_ASSIGN(const Json json, parse_json(call.request.body));
+    TRY_ASSIGN(JobBody job,
+               read_job_body(call.request.body, json, {.tenant = call.tenant(), .created_by = call.caller.id}));
+    TRY(check_new_job(job.job));
+    return job;
+  }();
+  if (!body) return call.reply->send(refusal(body.error(), "job"));
+  auto wanted = std::make_shared<JobBody>(*body);
+  Node& node = services.host.node();
+  node.post<Made>(
+      [&node, wanted](Round& round) -> Result<Made> {
+        if (wanted->delay) wanted->job.run_at = add_clamped(round.now, *wanted->delay);
+        TRY_ASSIGN(const Enqueued made, std::move(node.store().jobs().enqueue(std::array{wanted->job}).front()));
+        NodeClient::enqueued(round, wanted->job, made);
+        return Made{.enqueued = made, .now = round.now};
+      },
+      [&services, wanted, call = std::move(call)](Result<Made> made) {
+        if (!made) return call.reply->send(refusal(made.error(), "job"));
+        if (!made->enqueued.deduplicated) {
+          const JobInfo info = info_of_new(wanted->job, made->enqueued, made->now);
+          return call.reply->send(json_answer(201, with_deduplicated(to_json(info), false)));
+        }
+        const bool taken = services.pool.run([&services, call, id = made->enqueued.id] {
+          answer(call, "job", [&]() -> Result<HttpResponse> {
+            TRY_ASSIGN(const JobInfo info, services.host.client().job(call.tenant(), id));
+            return json_answer(200, with_deduplicated(to_json(info), true));
+          });
+        });
+        if (!taken) call.reply->send(refusal(503, "store_unavailable", "too many calls wait; try again"));
+      });
+}
+
+Result<std::vector<JobBody>> read_batch(Services& services, const RouteCall& call) {
+  const std::string& text = call.request.body;
+  TRY_ASSIGN(const Json json, parse_json(text));
+  if (json.type != JsonType::object) return json_error(text, json.offset, "", "expected {\"jobs\": [...]}");
+  JsonFields fields(text, json, "");
+  TRY_ASSIGN(const Json* const list, fields.required("jobs", JsonType::array));
+  TRY(fields.finish());
+  if (list->items.size() > kBatchMax) {
+    return invalid_request(fmt::format("jobs has {} items; at most {} fit into one batch", list->items.size(), kBatchMax));
+  }
+  std::vector<JobBody> jobs;
+  std::vector<JobId> ids;
+  jobs.reserve(list->items.size());
+  for (std::size_t i = 0; i < list->items.size(); ++i) {
+    const std::string path = fmt::format("jobs[{}]", i);
+    TRY_ASSIGN(JobBody job, read_job_body(text, list->items[i],
+                                          {.tenant = call.tenant(),
+                                           .created_by = call.caller.id,
+                                           .path = path,
+                                           .earlier = ids}));
+    if (const auto checked = check_new_job(job.job); !checked) {
+      return json_error(text, list->items[i].offset, path, checked.error().message);
+    }
+    job.job.id = services.store.jobs().new_job_id();
+    ids.push_back(job.job.id);
+    jobs.push_back(std::move(job));
+  }
+  return jobs;
+}
+
+void post_batch(Services& services, RouteCall call) {
+  auto read = read_batch(services, call);
+  if (!read) return call.reply->send(refusal(read.error(), "job"));
+  auto wanted = std::make_shared<std::vector<JobBody>>(*std::move(read));
+  call.request.body.clear();
+  Node& node = services.host.node();
+  node.post<std::vector<Enqueued>>(
+      [&node, wanted](Round& round) -> Result<std::vector<Enqueued>> {
+        std::vector<NewJob> jobs;
+        jobs.reserve(wanted->size());
+        for (JobBody& body : *wanted) {
+          if (body.delay) body.job.run_at = add_clamped(round.now, *body.delay);
+          jobs.push_back(std::move(body.job));
+        }
+        TRY_ASSIGN(std::vector<Enqueued> made, node.store().jobs().enqueue_all(jobs));
+        for (std::size_t i = 0; i < made.size(); ++i) NodeClient::enqueued(round, jobs[i], made[i]);
+        return made;
+      },
+      [call = std::move(call)](Result<std::vector<Enqueued>> made) {
+        if (!made) return call.reply->send(refusal(made.error(), "job"));
+        JsonArray items;
+        for (const Enqueued& one : *made) {
+          JsonObject item;
+          item.text("id", format_job_id(one.id)).boolean("deduplicated", one.deduplicated);
+          items.raw(item.str());
+        }
+        JsonObject answer;
+        answer.raw("items", items.str());
+        call.reply->send(json_answer(201, answer.str()));
+      });
+}
+
+// ---- Looking ------------------------------------------------------------------------------------------------------
+
+Result<std::vector<JobState>> states_of(const std::optional<std::string>& text) {
+  std::vector<JobState> states;
+  if (!text) return states;
+  std::string_view left = *text;
+  while (true) {
+    const std::size_t comma = std::min(left.find(','), left.size());
+    const auto state = job_state_from(left.substr(0, comma));
+    if (!state) {
+      return invalid_request(fmt::format("query state: {} is none of waiting, queued, processing, dlq, done, skipped, "
+                                         "cancelled, cutoff_reached, missed",
+                                         quoted(left.substr(0, comma))));
+    }
+    states.push_back(*state);
+    if (comma == left.size()) return states;
+    left.remove_prefix(comma + 1);
+  }
+}
+
+Result<HttpResponse> list_jobs(Services& services, const RouteCall& call) {
+  QueryFields fields(call.request);
+  JobQuery query{.tenant = call.tenant()};
+  TRY_ASSIGN(const auto state, fields.text("state"));
+  TRY_ASSIGN(query.states, states_of(state));
+  TRY_ASSIGN(query.type, fields.text("type"));
+  TRY_ASSIGN(query.queue, fields.text("queue"));
+  TRY_ASSIGN(query.schedule, fields.text("schedule"));
+  TRY_ASSIGN(query.subject, fields.text("subject"));
+  TRY_ASSIGN(query.tag, fields.text("tag"));
+  TRY_ASSIGN(query.text, fields.text("text"));
+  TRY_ASSIGN(query.since, fields.instant("since"));
+  TRY_ASSIGN(query.until, fields.instant("until"));
+  TRY_ASSIGN(const std::int64_t limit, fields.integer("limit", kPageDefault, 1, kPageMax));
+  TRY_ASSIGN(const auto cursor, fields.text("cursor"));
+  TRY(fields.finish());
+  JobId before;
+  if (cursor) {
+    const auto id = parse_job_id(*cursor);
+    if (!id) return invalid_request(fmt::format("query cursor: {} is not one that a list gave", quoted(*cursor)));
+    before = *id;
+  }
+  TRY_ASSIGN(const JobList list, services.host.client().jobs(query, before, static_cast<std::size_t>(limit)));
+  JsonArray items;
+  for (const JobInfo& job : list.jobs) items.raw(to_json(job));
+  JsonObject answer;
+  answer.raw("items", items.str());
+  if (list.next_before) {
+    answer.text("next_cursor", format_job_id(list.next_before));
+  } else {
+    answer.raw("next_cursor", "null");
+  }
+  return json_answer(200, answer.str());
+}
+
+Result<HttpResponse> show_job(Services& services, const RouteCall& call) {
+  TRY_ASSIGN(const JobId id, id_of(call.params[1]));
+  TRY_ASSIGN(const JobInfo info, services.host.client().job(call.tenant(), id));
+  return json_answer(200, to_json(info));
+}
+
+// A call that waits for its job: answered when that is final, when the time is over, or never, if the client goes.
+class JobWait : public std::enable_shared_from_this<JobWait> {
+ public:
+  JobWait(Services& services, RouteCall call) : services_(services), call_(std::move(call)) {}
+
+  void begin(JobId id, Duration wait) {
+    waiter_ = services_.events.when_final(id, [self = shared_from_this()] { self->finish(); });
+    timer_ = services_.timers.after(wait, [self = shared_from_this()] { self->finish(); });
+    call_.reply->on_gone([self = shared_from_this()] { self->end(); });
+    // It may have ended before anybody listened.
+    const auto info = services_.host.client().job(call_.tenant(), id);
+    if (!info || is_final(info->state)) finish();
+  }
+
+ private:
+  bool end() {
+    if (over_.exchange(true)) return false;
+    services_.events.forget(waiter_);
+    services_.timers.cancel(timer_);
+    return true;
+  }
+  void finish() {
+    if (!end()) return;
+    const bool taken = services_.pool.run(
+        [self = shared_from_this()] { answer(self->call_, "job", [&] { return show_job(self->services_, self->call_); }); });
+    if (!taken) call_.reply->send(refusal(503, "store_unavailable", "too many calls wait; try again"));
+  }
+
+  Services& services_;
+  const RouteCall call_;
+  std::atomic<bool> over_ = false;
+  std::atomic<std::uint64_t> waiter_ = 0;
+  std::atomic<std::uint64_t> timer_ = 0;
+};
+
+void get_job(Services& services, RouteCall call) {
+  QueryFields fields(call.request);
+  const auto wait = [&]() -> Result<std::optional<Duration>> {
+    TRY_ASSIGN(const auto given, fields.duration("wait"));
+    TRY(fields.finish());
+    if (given && *given > kWaitMax) return invalid_request("query wait: at most 60s");
+    return given;
+  }();
+  if (!wait) return call.reply->send(refusal(wait.error(), "job"));
+  const auto id = id_of(call.params[1]);
+  const auto info = id ? services.host.client().job(call.tenant(), *id) : std::unexpected(id.error());
+  if (!info) return call.reply->send(refusal(info.error(), "job"));
+  if (!*wait || is_final(info->state)) return call.reply->send(json_answer(200, to_json(*info)));
+  std::make_shared<JobWait>(services, std::move(call))->begin(*id, **wait);
+}
+
+Result<HttpResponse> explain_job(Services& services, const RouteCall& call) {
+  TRY(QueryFields(call.request).finish());
+  TRY_ASSIGN(const JobId id, id_of(call.params[1]));
+  TRY_ASSIGN(const Explanation explanation, services.host.client().explain(call.tenant(), id));
+  return json_answer(200, to_json(explanation));
+}
+
+// ---- Acting -------------------------------------------------------------------------------------------------------
+
+// A body that may be left out and says nothing.
+Result<void> expect_no_body(const RouteCall& call) {
+  if (call.request.body.empty()) return {};
+  TRY_ASSIGN(const Json json, parse_json(call.request.body));
+  if (json.type != JsonType::object) return json_error(call.request.body, json.offset, "", "expected an object");
+  return JsonFields(call.request.body, json, "").finish();
+}
+
+using Act = Result<JobState> (NodeClient::*)(std::string_view, JobId);
+
+Result<HttpResponse> act(Services& services, const RouteCall& call, Act what) {
+  TRY(expect_no_body(call));
+  TRY_ASSIGN(const JobId id, id_of(call.params[1]));
+  NodeClient client = services.client_of(call.caller);
+  TRY((client.*what)(call.tenant(), id));
+  return show_job(services, call);
+}
+
+Result<HttpResponse> run_job(Services& services, const RouteCall& call) {
+  if (!services.host.node().rules().config().enabled) {
+    return refusal(503, "scheduler_disabled", "the scheduler is disabled: nothing is started");
+  }
+  return act(services, call, &NodeClient::run_now);
+}
+
+Result<HttpResponse> rerun_job(Services& services, const RouteCall& call) {
+  TRY(expect_no_body(call));
+  TRY_ASSIGN(const JobId id, id_of(call.params[1]));
+  TRY_ASSIGN(const EnqueuedJob made, services.client_of(call.caller).rerun(call.tenant(), id));
+  TRY_ASSIGN(const JobInfo info, services.host.client().job(call.tenant(), made.id));
+  return json_answer(201, to_json(info));
+}
+
+Result<HttpResponse> patch_job(Services& services, const RouteCall& call) {
+  const std::string& text = call.request.body;
+  TRY_ASSIGN(const JobId id, id_of(call.params[1]));
+  TRY_ASSIGN(const Json json, parse_json(text));
+  if (json.type != JsonType::object) return json_error(text, json.offset, "", "expected an object");
+  JsonFields fields(text, json, "");
+  TRY_ASSIGN(const auto priority, read_priority_field(text, fields));
+  TRY_ASSIGN(const Json* const at, fields.optional("run_at", JsonType::string));
+  std::optional<Instant> run_at;
+  if (at != nullptr) {
+    const auto instant = parse_instant(at->text);
+    if (!instant) return json_error(text, at->offset, "run_at", instant.error().message);
+    run_at = *instant;
+  }
+  TRY(fields.finish());
+  if (!priority && !run_at) return invalid_request("nothing to change: priority or run_at is to be given");
+  TRY(services.client_of(call.caller).change(call.tenant(), id, priority, run_at));
+  return show_job(services, call);
+}
+
+// ---- Bulk work ----------------------------------------------------------------------------------------------------
+
+std::string to_json(const BulkInfo& bulk) {
+  JsonObject object;
+  object.text("id", bulk.id).text("action", to_string(bulk.action)).text("state", bulk.state).raw("total", "null");
+  object.integer("done", static_cast<std::int64_t>(bulk.done));
+  object.integer("failed", static_cast<std::int64_t>(bulk.failed));
+  return object.str();
+}
+
+Result<std::optional<std::string>> optional_text(JsonFields& fields, std::string_view name) {
+  TRY_ASSIGN(const Json* const value, fields.optional(name, JsonType::string));
+  return value == nullptr ? std::nullopt : std::optional(value->text);
+}
+
+Result<std::optional<Instant>> optional_instant(std::string_view text, JsonFields& fields, std::string_view name) {
+  TRY_ASSIGN(const Json* const value, fields.optional(name, JsonType::string));
+  if (value == nullptr) return std::nullopt;
+  const auto at = parse_instant(value->text);
+  if (!at) return json_error(text, value->offset, fields.path_of(name), at.error().message);
+  return *at;
+}
+
+Result<JobQuery> read_filter(std::string_view text, const Json& json, const std::string& tenant) {
+  JobQuery query{.tenant = tenant};
+  JsonFields fields(text, json, "filter");
+  if (const Json* const state = fields.optional("state")) {
+    const bool one = state->type == JsonType::string;
+    if (!one && state->type != JsonType::array) {
+      return fields.fail(*state, "state", "expected a state or a list of states");
+    }
+    for (const Json& item : one ? std::vector<Json>{*state} : state->items) {
+      const auto known = job_state_from(item.text);
+      if (!known) return fields.fail(item, "state", fmt::format("{} is not a state", quoted(item.text)));
+      query.states.push_back(*known);
+    }
+  }
+  TRY_ASSIGN(query.type, optional_text(fields, "type"));
+  TRY_ASSIGN(query.queue, optional_text(fields, "queue"));
+  TRY_ASSIGN(query.schedule, optional_text(fields, "schedule"));
+  TRY_ASSIGN(query.subject, optional_text(fields, "subject"));
+  TRY_ASSIGN(query.tag, optional_text(fields, "tag"));
+  TRY_ASSIGN(query.text, optional_text(fields, "text"));
+  TRY_ASSIGN(query.since, optional_instant(text, fields, "since"));
+  TRY_ASSIGN(query.until, optional_instant(text, fields, "until"));
+  TRY(fields.finish());
+  return query;
+}
+
+Result<HttpResponse> begin_bulk(Services& services, const RouteCall& call) {
+  const std::string& text = call.request.body;
+  TRY_ASSIGN(const Json json, parse_json(text));
+  if (json.type != JsonType::object) return json_error(text, json.offset, "", "expected an object");
+  JsonFields fields(text, json, "");
+  BulkRequest request{.query = {.tenant = call.tenant()}};
+  TRY_ASSIGN(const Json* const action, fields.required("action", JsonType::string));
+  constexpr std::array kActions{BulkAction::retry, BulkAction::cancel, BulkAction::discard};
+  const auto* const known =
+      std::ranges::find_if(kActions, [&](BulkAction one) { return to_string(one) == action->text; });
+  if (known == kActions.end()) {
+    return fields.fail(*action, "action", fmt::format("{} is none of retry, cancel, discard", quoted(action->text)));
+  }
+  request.action = *known;
+  TRY_ASSIGN(const Json* const filter, fields.optional("filter", JsonType::object));
+  if (filter != nullptr) {
+    TRY_ASSIGN(request.query, read_filter(text, *filter, call.tenant()));
+  }
+  TRY_ASSIGN(const Json* const rate, fields.optional("rate", JsonType::number));
+  if (rate != nullptr) request.rate = std::strtod(rate->text.c_str(), nullptr);
+  TRY(fields.finish());
+  TRY_ASSIGN(const BulkInfo bulk, services.client_of(call.caller).bulk(request));
+  return json_answer(202, to_json(bulk));
+}
+
+Result<HttpResponse> show_bulk(Services& services, const RouteCall& call) {
+  TRY(QueryFields(call.request).finish());
+  TRY_ASSIGN(const BulkInfo bulk, services.host.client().bulk_status(call.tenant(), call.params[1]));
+  return json_answer(200, to_json(bulk));
+}
+
+Result<HttpResponse> stop_bulk(Services& services, const RouteCall& call) {
+  TRY(expect_no_body(call));
+  TRY_ASSIGN(const BulkInfo bulk, services.client_of(call.caller).stop_bulk(call.tenant(), call.params[1]));
+  return json_answer(200, to_json(bulk));
+}
+
+using Work = Result<HttpResponse> (*)(Services&, const RouteCall&);
+
+}  // namespace
+
+void add_job_routes(RouteTable& table, Services& services) {
+  const auto plain = [&services](std::string_view thing, Work work) {
+    return [&services, thing, work](const RouteCall& call) {
+      answer(call, thing, [&] { return work(services, call); });
+    };
+  };
+  const auto acts = [&services](Act what) {
+    return [&services, what](const RouteCall& call) {
+      answer(call, "job", [&] { return act(services, call, what); });
+    };
+  };
+  constexpr std::string_view kGroup = "Jobs";
+  table.push_back({.method = Method::post,
+                   .path = "/v1/tenants/{tenant}/jobs",
+                   .needs = Needs::tenant,
+                   .runs = Runs::on_net,
+                   .doc = {.group = kGroup,
+                           .summary = "Make a job. A known idempotency key answers 200 with the job that is there.",
+                           .body = "NewJob",
+                           .answers = {{201, "EnqueuedJob"}, {200, "EnqueuedJob"}}},
+                   .call = [&services](RouteCall call) { post_job(services, std::move(call)); },
+                   .body_max = kJobBytesMax});
+  table.push_back({.method = Method::post,
+                   .path = "/v1/tenants/{tenant}/jobs/batch",
+                   .needs = Needs::tenant,
+                   .doc = {.group = kGroup,
+                           .summary = "Make up to 10,000 jobs, all or none.",
+                           .body = "JobBatch",
+                           .answers = {{201, "BatchAnswer"}}},
+                   .call = [&services](RouteCall call) { post_batch(services, std::move(call)); },
+                   .body_max = kBatchBytesMax});
+  table.push_back({.method = Method::get,
+                   .path = "/v1/tenants/{tenant}/jobs",
+                   .needs = Needs::read,
+                   .doc = {.group = kGroup,
+                           .summary = "Jobs, newest first.",
+                           .answers = {{200, "JobList"}},
+                           .query = {"state", "type", "queue", "schedule", "subject", "tag", "text", "since", "until",
+                                     "limit", "cursor"}},
+                   .call = plain("job", list_jobs),
+                   .writes = false});
+  table.push_back({.method = Method::get,
+                   .path = "/v1/tenants/{tenant}/jobs/{id}",
+                   .needs = Needs::read,
+                   .doc = {.group = kGroup,
+                           .summary = "One job with its attempts; with wait, once it is final.",
+                           .answers = {{200, "Job"}},
+                           .query = {"wait"}},
+                   .call = [&services](RouteCall call) { get_job(services, std::move(call)); },
+                   .writes = false});
+  table.push_back({.method = Method::patch,
+                   .path = "/v1/tenants/{tenant}/jobs/{id}",
+                   .needs = Needs::tenant,
+                   .doc = {.group = kGroup,
+                           .summary = "Another priority, another time.",
+                           .body = "JobPatch",
+                           .answers = {{200, "Job"}}},
+                   .call = plain("job", patch_job)});
+  table.push_back({.method = Method::get,
+                   .path = "/v1/tenants/{tenant}/jobs/{id}/explain",
+                   .needs = Needs::read,
+                   .doc = {.group = kGroup, .summary = "Why it ran, did not run, or waits.", .answers = {{200, "Explanation"}}},
+                   .call = plain("job", explain_job),
+                   .writes = false});
+  const auto add_act = [&](std::string_view path, std::string_view summary, std::function<void(RouteCall)> call) {
+    table.push_back({.method = Method::post,
+                     .path = path,
+                     .needs = Needs::tenant,
+                     .doc = {.group = kGroup, .summary = summary, .answers = {{200, "Job"}}},
+                     .call = std::move(call)});
+  };
+  add_act("/v1/tenants/{tenant}/jobs/{id}/cancel", "Cancel it; one that runs is asked to stop.", acts(&NodeClient::cancel));
+  add_act("/v1/tenants/{tenant}/jobs/{id}/retry", "Let a parked job try again.", acts(&NodeClient::retry));
+  add_act("/v1/tenants/{tenant}/jobs/{id}/discard", "Give a parked job up.", acts(&NodeClient::discard));
+  add_act("/v1/tenants/{tenant}/jobs/{id}/run", "Run it now, whatever its time.", plain("job", run_job));
+  table.push_back({.method = Method::post,
+                   .path = "/v1/tenants/{tenant}/jobs/{id}/rerun",
+                   .needs = Needs::tenant,
+                   .doc = {.group = kGroup, .summary = "A new job like this one.", .answers = {{201, "Job"}}},
+                   .call = plain("job", rerun_job)});
+  table.push_back({.method = Method::post,
+                   .path = "/v1/tenants/{tenant}/jobs/bulk",
+                   .needs = Needs::tenant,
+                   .doc = {.group = kGroup,
+                           .summary = "Retry, cancel or discard all that match; survives a restart.",
+                           .body = "BulkRequest",
+                           .answers = {{202, "Bulk"}}},
+                   .call = plain("job", begin_bulk)});
+  table.push_back({.method = Method::get,
+                   .path = "/v1/tenants/{tenant}/bulk/{id}",
+                   .needs = Needs::read,
+                   .doc = {.group = kGroup, .summary = "How far bulk work is.", .answers = {{200, "Bulk"}}},
+                   .call = plain("bulk", show_bulk),
+                   .writes = false});
+  table.push_back({.method = Method::post,
+                   .path = "/v1/tenants/{tenant}/bulk/{id}/stop",
+                   .needs = Needs::tenant,
+                   .doc = {.group = kGroup, .summary = "Stop bulk work where it is.", .answers = {{200, "Bulk"}}},
+                   .call = plain("bulk", stop_bulk)});
+}
+
+}  // namespace carillon::server
