@@ -10,14 +10,6 @@ namespace carillon {
 
 namespace {
 
-EnqueuedJob enqueued(Round& round, const NewJob& job, const Enqueued& made) {
-  if (!made.deduplicated) {
-    if (made.state == JobState::queued) round.ready.push_back(made.ready);
-    round.tell(JobChanged{.job = made.id, .tenant = job.tenant, .state = made.state});
-  }
-  return {.id = made.id, .deduplicated = made.deduplicated, .state = made.state};
-}
-
 JobState changed(Node& node, Round& round, std::string_view tenant, const Changed& change) {
   round.add_ready(change.ready);
   round.tell(JobChanged{.job = change.id, .tenant = std::string(tenant), .state = change.state});
@@ -35,6 +27,14 @@ Result<void> NodeClient::note(const Deed& deed, Instant at) {
                                              .action = std::string(deed.action),
                                              .target = deed.target,
                                              .detail = "{}"});
+}
+
+EnqueuedJob NodeClient::enqueued(Round& round, const NewJob& job, const Enqueued& made) {
+  if (!made.deduplicated) {
+    if (made.state == JobState::queued) round.ready.push_back(made.ready);
+    round.tell(JobChanged{.job = made.id, .tenant = job.tenant, .state = made.state});
+  }
+  return {.id = made.id, .deduplicated = made.deduplicated, .state = made.state};
 }
 
 Result<EnqueuedJob> NodeClient::enqueue_new(std::function<Result<NewJob>(Round&)> make) {

@@ -21,6 +21,9 @@ class NodeClient final : public Client {
   NodeClient& operator=(const NodeClient&) = delete;
   ~NodeClient() override = default;
 
+  // What a round tells and does about a job that was enqueued in it.
+  static EnqueuedJob enqueued(Round& round, const NewJob& job, const Enqueued& made);
+
   Result<EnqueuedJob> enqueue(const JobRequest& job) override;
   Result<std::vector<EnqueuedJob>> enqueue_all(std::span<const JobRequest> jobs) override;
   Result<JobInfo> job(std::string_view tenant, JobId id) override;

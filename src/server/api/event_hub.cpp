@@ -77,6 +77,7 @@ void EventHub::forget(std::uint64_t waiter) {
   const auto job = waiter_jobs_.find(waiter);
   if (job == waiter_jobs_.end()) return;
   const auto waiting = waiters_.find(job->second);
+  if (waiting == waiters_.end()) return;
   std::erase_if(waiting->second, [&](const Waiter& one) { return one.number == waiter; });
   if (waiting->second.empty()) waiters_.erase(waiting);
   waiter_jobs_.erase(job);

@@ -83,18 +83,17 @@ Result<std::vector<JobBody>> read_batch(Services& services, const RouteCall& cal
   TRY_ASSIGN(const Json* const list, fields.required("jobs", JsonType::array));
   TRY(fields.finish());
   if (list->items.size() > kBatchMax) {
-    return invalid_request(fmt::format("jobs has {} items; at most {} fit into one batch", list->items.size(), kBatchMax));
+    return invalid_request(
+        fmt::format("jobs has {} items; at most {} fit into one batch", list->items.size(), kBatchMax));
   }
   std::vector<JobBody> jobs;
   std::vector<JobId> ids;
   jobs.reserve(list->items.size());
   for (std::size_t i = 0; i < list->items.size(); ++i) {
     const std::string path = fmt::format("jobs[{}]", i);
-    TRY_ASSIGN(JobBody job, read_job_body(text, list->items[i],
-                                          {.tenant = call.tenant(),
-                                           .created_by = call.caller.id,
-                                           .path = path,
-                                           .earlier = ids}));
+    TRY_ASSIGN(JobBody job,
+               read_job_body(text, list->items[i],
+                             {.tenant = call.tenant(), .created_by = call.caller.id, .path = path, .earlier = ids}));
     if (const auto checked = check_new_job(job.job); !checked) {
       return json_error(text, list->items[i].offset, path, checked.error().message);
     }
@@ -147,9 +146,10 @@ Result<std::vector<JobState>> states_of(const std::optional<std::string>& text) 
     const std::size_t comma = std::min(left.find(','), left.size());
     const auto state = job_state_from(left.substr(0, comma));
     if (!state) {
-      return invalid_request(fmt::format("query state: {} is none of waiting, queued, processing, dlq, done, skipped, "
-                                         "cancelled, cutoff_reached, missed",
-                                         quoted(left.substr(0, comma))));
+      return invalid_request(
+          fmt::format("query state: {} is none of waiting, queued, processing, dlq, done, skipped, "
+                      "cancelled, cutoff_reached, missed",
+                      quoted(left.substr(0, comma))));
     }
     states.push_back(*state);
     if (comma == left.size()) return states;
@@ -221,8 +221,9 @@ class JobWait : public std::enable_shared_from_this<JobWait> {
   }
   void finish() {
     if (!end()) return;
-    const bool taken = services_.pool.run(
-        [self = shared_from_this()] { answer(self->call_, "job", [&] { return show_job(self->services_, self->call_); }); });
+    const bool taken = services_.pool.run([self = shared_from_this()] {
+      answer(self->call_, "job", [&] { return show_job(self->services_, self->call_); });
+    });
     if (!taken) call_.reply->send(refusal(503, "store_unavailable", "too many calls wait; try again"));
   }
 
@@ -403,14 +404,11 @@ using Work = Result<HttpResponse> (*)(Services&, const RouteCall&);
 
 void add_job_routes(RouteTable& table, Services& services) {
   const auto plain = [&services](std::string_view thing, Work work) {
-    return [&services, thing, work](const RouteCall& call) {
-      answer(call, thing, [&] { return work(services, call); });
-    };
+    return
+        [&services, thing, work](const RouteCall& call) { answer(call, thing, [&] { return work(services, call); }); };
   };
   const auto acts = [&services](Act what) {
-    return [&services, what](const RouteCall& call) {
-      answer(call, "job", [&] { return act(services, call, what); });
-    };
+    return [&services, what](const RouteCall& call) { answer(call, "job", [&] { return act(services, call, what); }); };
   };
   constexpr std::string_view kGroup = "Jobs";
   table.push_back({.method = Method::post,
@@ -459,12 +457,13 @@ void add_job_routes(RouteTable& table, Services& services) {
                            .body = "JobPatch",
                            .answers = {{200, "Job"}}},
                    .call = plain("job", patch_job)});
-  table.push_back({.method = Method::get,
-                   .path = "/v1/tenants/{tenant}/jobs/{id}/explain",
-                   .needs = Needs::read,
-                   .doc = {.group = kGroup, .summary = "Why it ran, did not run, or waits.", .answers = {{200, "Explanation"}}},
-                   .call = plain("job", explain_job),
-                   .writes = false});
+  table.push_back(
+      {.method = Method::get,
+       .path = "/v1/tenants/{tenant}/jobs/{id}/explain",
+       .needs = Needs::read,
+       .doc = {.group = kGroup, .summary = "Why it ran, did not run, or waits.", .answers = {{200, "Explanation"}}},
+       .call = plain("job", explain_job),
+       .writes = false});
   const auto add_act = [&](std::string_view path, std::string_view summary, std::function<void(RouteCall)> call) {
     table.push_back({.method = Method::post,
                      .path = path,
@@ -472,7 +471,8 @@ void add_job_routes(RouteTable& table, Services& services) {
                      .doc = {.group = kGroup, .summary = summary, .answers = {{200, "Job"}}},
                      .call = std::move(call)});
   };
-  add_act("/v1/tenants/{tenant}/jobs/{id}/cancel", "Cancel it; one that runs is asked to stop.", acts(&NodeClient::cancel));
+  add_act("/v1/tenants/{tenant}/jobs/{id}/cancel", "Cancel it; one that runs is asked to stop.",
+          acts(&NodeClient::cancel));
   add_act("/v1/tenants/{tenant}/jobs/{id}/retry", "Let a parked job try again.", acts(&NodeClient::retry));
   add_act("/v1/tenants/{tenant}/jobs/{id}/discard", "Give a parked job up.", acts(&NodeClient::discard));
   add_act("/v1/tenants/{tenant}/jobs/{id}/run", "Run it now, whatever its time.", plain("job", run_job));

@@ -4,6 +4,7 @@
 #include <carillon/events.h>
 
 #include <functional>
+#include <map>
 #include <string>
 
 #include "core/instant.h"
@@ -29,8 +30,8 @@ struct Services {
   EventHub& events;
   WorkPool& pool;
   Timers& timers;
-  std::string version;
-  bool rehearsal = false;
+  std::map<std::string, std::string, std::less<>> pins;  // fields of the configuration, and what has set them for good
+  std::function<std::string()> metrics;                  // in the text format of Prometheus
 
   Instant now() const { return store.jobs().now(); }
   // Writes in the name of the caller.

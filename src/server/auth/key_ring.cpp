@@ -85,7 +85,8 @@ Result<ApiKey> read_key(std::string_view id, std::string_view document) {
   TRY_ASSIGN(const std::string scope, fields.string("scope"));
   TRY_ASSIGN(key.hash, fields.string("hash"));
   const auto known = scope_from(scope);
-  if (!known) return failed(ErrorCode::database_error, fmt::format("key {} has the scope {}", quoted(id), quoted(scope)));
+  if (!known)
+    return failed(ErrorCode::database_error, fmt::format("key {} has the scope {}", quoted(id), quoted(scope)));
   key.scope = *known;
   if (const Json* const tenants = fields.optional("tenants")) {
     for (const Json& tenant : tenants->items) key.tenants.push_back(tenant.text);

@@ -43,7 +43,7 @@ class Sessions {
     Instant until;
   };
   std::mutex mutex_;
-  std::map<std::string, Login, std::less<>> logins_;     // by the hash of the token
+  std::map<std::string, Login, std::less<>> logins_;      // by the hash of the token
   std::map<std::string, Session, std::less<>> sessions_;  // by the hash of the cookie
 };
 

@@ -1,0 +1,244 @@
+// Keys, tenants, the audit trail, and signing in.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <utility>
+
+#include "base/json.h"
+#include "base/json_writer.h"
+#include "core/job.h"
+#include "core/job_fields.h"
+#include "server/api/query_fields.h"
+#include "server/api/services.h"
+
+namespace carillon::server {
+
+namespace {
+
+constexpr std::int64_t kPageDefault = 50;
+
+std::string item_list(const JsonArray& items, std::string_view next_cursor = {}) {
+  JsonObject answer;
+  answer.raw("items", items.str());
+  if (next_cursor.empty()) {
+    answer.raw("next_cursor", "null");
+  } else {
+    answer.text("next_cursor", next_cursor);
+  }
+  return answer.str();
+}
+
+AuditRow audit_row(const RouteCall& call, Instant at, std::string_view tenant, std::string_view action,
+                   std::string target) {
+  return {.at = at,
+          .tenant = std::string(tenant),
+          .actor = call.caller.actor(),
+          .action = std::string(action),
+          .target = std::move(target),
+          .detail = "{}"};
+}
+
+// ---- Keys ---------------------------------------------------------------------------------------------------------
+
+Result<ApiKey> read_key_request(const RouteCall& call, ApiKey key) {
+  const std::string& text = call.request.body;
+  TRY_ASSIGN(const Json json, parse_json(text));
+  if (json.type != JsonType::object) return json_error(text, json.offset, "", "expected an object");
+  JsonFields fields(text, json, "");
+  TRY_ASSIGN(key.name, fields.string("name"));
+  TRY(check_name("key name", key.name));
+  TRY_ASSIGN(const Json* const scope, fields.required("scope", JsonType::string));
+  const auto known = scope_from(scope->text);
+  if (!known) {
+    return fields.fail(*scope, "scope", fmt::format("{} is none of read, worker, tenant, admin", quoted(scope->text)));
+  }
+  key.scope = *known;
+  TRY_ASSIGN(key.tenants, read_texts_field(fields, "tenants"));
+  for (const std::string& tenant : key.tenants) TRY(check_name("tenant", tenant));
+  if (key.scope == Scope::admin && !key.tenants.empty()) {
+    return fields.fail(*json.find("tenants"), "tenants", "an admin key is for all tenants");
+  }
+  if (key.scope == Scope::tenant && key.tenants.empty()) {
+    return fields.missing("tenants", "the tenants that the key is for");
+  }
+  TRY_ASSIGN(const Json* const expires, fields.optional("expires_at", JsonType::string));
+  if (expires != nullptr) {
+    const auto at = parse_instant(expires->text);
+    if (!at) return json_error(text, expires->offset, "expires_at", at.error().message);
+    key.expires_at = *at;
+  }
+  TRY(fields.finish());
+  return key;
+}
+
+Result<HttpResponse> make_api_key(Services& services, const RouteCall& call) {
+  NewKey made = make_key("", Scope::read, services.now());
+  TRY_ASSIGN(made.key, read_key_request(call, made.key));
+  Node& node = services.host.node();
+  TRY(node.call<Document>([&](Round& round) {
+    return node.store().admin().put_document(
+        {.key = {.tenant = {}, .kind = std::string(kKeyKind), .name = made.key.id}, .body = write_key(made.key)},
+        audit_row(call, round.now, "", "key.make", made.key.id));
+  }));
+  for (const std::string& tenant : made.key.tenants) services.tenants.add(tenant);
+  services.keys.put(made.key);
+  JsonObject answer;
+  answer.text("id", made.key.id).text("key", made.text);
+  return json_answer(201, answer.str());
+}
+
+Result<HttpResponse> list_keys(Services& services, const RouteCall& call) {
+  TRY(QueryFields(call.request).finish());
+  JsonArray items;
+  for (const ApiKey& key : services.keys.all()) items.raw(to_json(key));
+  return json_answer(200, item_list(items));
+}
+
+Result<HttpResponse> delete_key(Services& services, const RouteCall& call) {
+  const std::string& id = call.params.front();
+  if (!services.keys.find(id)) return failed(ErrorCode::not_found, fmt::format("there is no key {}", quoted(id)));
+  if (id == call.caller.id) return failed(ErrorCode::conflict, "a key cannot delete itself: use another admin key");
+  Node& node = services.host.node();
+  TRY(node.call<void>([&](Round& round) {
+    return node.store().admin().delete_document({.tenant = {}, .kind = std::string(kKeyKind), .name = id},
+                                                audit_row(call, round.now, "", "key.delete", id));
+  }));
+  services.keys.remove(id);
+  return HttpResponse{.status = 204};
+}
+
+// ---- Tenants ------------------------------------------------------------------------------------------------------
+
+Result<HttpResponse> list_tenants(Services& services, const RouteCall& call) {
+  TRY(QueryFields(call.request).finish());
+  JsonArray items;
+  for (const std::string& tenant : services.tenants.all()) {
+    if (!call.caller.may_see(tenant)) continue;
+    JsonObject item;
+    item.text("tenant", tenant);
+    items.raw(item.str());
+  }
+  return json_answer(200, item_list(items));
+}
+
+Result<HttpResponse> put_tenant(Services& /*services*/, const RouteCall& call) {
+  JsonObject answer;
+  answer.text("tenant", call.tenant());
+  return json_answer(200, answer.str());  // writing under it has made it
+}
+
+Result<HttpResponse> delete_tenant(Services& services, const RouteCall& call) {
+  const std::string& tenant = call.tenant();
+  if (tenant == kDefaultTenant) return failed(ErrorCode::conflict, "the tenant default is always there");
+  TRY_ASSIGN(const std::vector<StateCount> counts, services.store.reader().counts(tenant));
+  for (const StateCount& count : counts) {
+    if (count.count > 0 && !is_final(count.state)) {
+      return failed(ErrorCode::conflict,
+                    fmt::format("tenant {} still has {} jobs that are {}: cancel or discard them first", quoted(tenant),
+                                count.count, to_string(count.state)));
+    }
+  }
+  TRY_ASSIGN(const std::vector<ScheduleRow> schedules, services.store.reader().schedules(tenant, "", 1));
+  if (!schedules.empty()) {
+    return failed(ErrorCode::conflict, fmt::format("tenant {} still has schedules: delete them first", quoted(tenant)));
+  }
+  Node& node = services.host.node();
+  TRY(node.call<void>([&](Round& round) {
+    return node.store().admin().delete_document({.tenant = tenant, .kind = std::string(kTenantKind), .name = {}},
+                                                audit_row(call, round.now, tenant, "tenant.delete", tenant));
+  }));
+  services.tenants.remove(tenant);
+  return HttpResponse{.status = 204};
+}
+
+// ---- Audit --------------------------------------------------------------------------------------------------------
+
+Result<HttpResponse> list_audit(Services& services, const RouteCall& call) {
+  QueryFields fields(call.request);
+  TRY_ASSIGN(const std::int64_t limit, fields.integer("limit", kPageDefault, 1, kPageMax));
+  TRY_ASSIGN(const std::int64_t before, fields.integer("cursor", INT64_MAX, 0, INT64_MAX));
+  TRY(fields.finish());
+  const std::string tenant = call.params.empty() ? std::string() : call.tenant();
+  TRY_ASSIGN(const std::vector<AuditRow> rows,
+             services.store.reader().audit(tenant, before, static_cast<std::size_t>(limit)));
+  JsonArray items;
+  for (const AuditRow& row : rows) {
+    JsonObject item;
+    item.text("at", format_instant(row.at))
+        .text("actor", row.actor)
+        .text("action", row.action)
+        .text("target", row.target);
+    item.raw("detail", row.detail.empty() ? "{}" : row.detail);
+    items.raw(item.str());
+  }
+  const std::string next = std::ssize(rows) == limit ? std::to_string(rows.back().sequence) : std::string();
+  return json_answer(200, item_list(items, next));
+}
+
+// ---- Signing in ---------------------------------------------------------------------------------------------------
+
+Result<HttpResponse> login(Services& services, const RouteCall& call) {
+  const std::string& text = call.request.body;
+  TRY_ASSIGN(const Json json, parse_json(text));
+  if (json.type != JsonType::object) return json_error(text, json.offset, "", "expected an object");
+  JsonFields fields(text, json, "");
+  TRY_ASSIGN(const Json* const token, fields.optional("token", JsonType::string));
+  TRY_ASSIGN(const Json* const key, fields.optional("key", JsonType::string));
+  TRY(fields.finish());
+  const Instant now = services.now();
+  std::optional<Caller> caller;
+  if (token != nullptr) caller = services.sessions.use_login(token->text, now);
+  if (!caller && key != nullptr) caller = services.keys.check(key->text, now);
+  if (!caller) return refusal(401, "unauthorized", "the login link was used or is too old, or the key is not known");
+  const std::string cookie = services.sessions.begin(*std::move(caller), now);
+  JsonObject answer;
+  answer.text("csrf_token", services.sessions.find(cookie, now)->csrf);
+  HttpResponse response = json_answer(200, answer.str());
+  response.headers.push_back(
+      {.name = "set-cookie",
+       .value = fmt::format("{}={}; Path=/; HttpOnly; SameSite=Strict; Max-Age=43200", kSessionCookie, cookie)});
+  return response;
+}
+
+using Work = Result<HttpResponse> (*)(Services&, const RouteCall&);
+
+}  // namespace
+
+void add_admin_routes(RouteTable& table, Services& services) {
+  const auto add = [&](Method method, std::string_view path, Needs needs, std::string_view thing, RouteDoc doc,
+                       Work work) {
+    doc.group = "Administration";
+    table.push_back({.method = method,
+                     .path = path,
+                     .needs = needs,
+                     .doc = std::move(doc),
+                     .call = [&services, thing, work](
+                                 const RouteCall& call) { answer(call, thing, [&] { return work(services, call); }); },
+                     .writes = method != Method::get && method != Method::remove});
+  };
+  add(Method::post, "/v1/keys", Needs::admin, "key",
+      {.summary = "Make a key; it is shown once.", .body = "KeyRequest", .answers = {{201, "NewKey"}}}, make_api_key);
+  add(Method::get, "/v1/keys", Needs::admin, "key",
+      {.summary = "Keys, without their secrets.", .answers = {{200, "KeyList"}}}, list_keys);
+  add(Method::remove, "/v1/keys/{id}", Needs::admin, "key",
+      {.summary = "Revoke a key, at once.", .answers = {{204, ""}}}, delete_key);
+  add(Method::get, "/v1/tenants", Needs::read, "tenant",
+      {.summary = "Tenants that the key may see.", .answers = {{200, "TenantList"}}}, list_tenants);
+  add(Method::put, "/v1/tenants/{tenant}", Needs::admin, "tenant",
+      {.summary = "Make a tenant.", .answers = {{200, "Tenant"}}}, put_tenant);
+  add(Method::remove, "/v1/tenants/{tenant}", Needs::admin, "tenant",
+      {.summary = "Remove a tenant that has no live jobs and no schedules.", .answers = {{204, ""}}}, delete_tenant);
+  add(Method::get, "/v1/tenants/{tenant}/audit", Needs::tenant, "audit",
+      {.summary = "Who changed what, newest first.", .answers = {{200, "AuditList"}}, .query = {"limit", "cursor"}},
+      list_audit);
+  add(Method::get, "/v1/audit", Needs::admin, "audit",
+      {.summary = "Who changed what that concerns all tenants.",
+       .answers = {{200, "AuditList"}},
+       .query = {"limit", "cursor"}},
+      list_audit);
+  add(Method::post, "/login", Needs::nothing, "session",
+      {.summary = "Exchange a login link or a key for a session.", .body = "Login", .answers = {{200, "Session"}}},
+      login);
+}
+
+}  // namespace carillon::server

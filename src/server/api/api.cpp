@@ -1,0 +1,179 @@
+#include "server/api/api.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "core/job.h"
+
+namespace carillon::server {
+
+namespace {
+
+bool suffices(Scope scope, Needs needs) {
+  switch (needs) {
+    case Needs::nothing:
+    case Needs::signature:
+    case Needs::read: return true;
+    case Needs::worker: return scope != Scope::read;
+    case Needs::tenant: return scope == Scope::tenant || scope == Scope::admin;
+    case Needs::admin: return scope == Scope::admin;
+  }
+  return false;
+}
+
+std::optional<std::string_view> cookie_of(const HttpRequest& request, std::string_view name) {
+  const std::string* const header = request.header("cookie");
+  if (header == nullptr) return std::nullopt;
+  std::string_view left = *header;
+  while (!left.empty()) {
+    const std::size_t end = std::min(left.find(';'), left.size());
+    std::string_view one = left.substr(0, end);
+    while (one.starts_with(' ')) one.remove_prefix(1);
+    if (one.size() > name.size() && one.starts_with(name) && one[name.size()] == '=')
+      return one.substr(name.size() + 1);
+    left.remove_prefix(std::min(end + 1, left.size()));
+  }
+  return std::nullopt;
+}
+
+// A page of another origin cannot act with the cookie: it knows no token, and browsers say where a request is from.
+bool is_our_own_page(const HttpRequest& request, const Sessions::Session& session) {
+  const std::string* const token = request.header("x-csrf-token");
+  if (token == nullptr || *token != session.csrf) return false;
+  const std::string* const origin = request.header("origin");
+  const std::string* const host = request.header("host");
+  if (origin == nullptr || host == nullptr) return false;
+  return *origin == "http://" + *host || *origin == "https://" + *host;
+}
+
+HttpResponse unauthorized(std::string_view message) { return refusal(401, "unauthorized", message); }
+
+}  // namespace
+
+Api::Api(Services& services) : services_(services) {
+  add_job_routes(table_, services_);
+  add_lease_routes(table_, services_);
+  add_schedule_routes(table_, services_);
+  add_setting_routes(table_, services_);
+  add_admin_routes(table_, services_);
+  add_system_routes(table_, services_);
+  router_.emplace(table_);
+}
+
+std::expected<Caller, HttpResponse> Api::caller_of(const HttpRequest& request, const Route& route) const {
+  if (route.needs == Needs::nothing || route.needs == Needs::signature) return Caller{};
+  const Instant now = services_.now();
+  if (const std::string* const header = request.header("authorization")) {
+    constexpr std::string_view kScheme = "Bearer ";
+    if (!header->starts_with(kScheme)) {
+      return std::unexpected(unauthorized("the header Authorization must be: Bearer KEY"));
+    }
+    auto caller = services_.keys.check(std::string_view(*header).substr(kScheme.size()), now);
+    if (!caller) return std::unexpected(unauthorized("the key is not known, was revoked, or is too old"));
+    return *std::move(caller);
+  }
+  if (const auto cookie = cookie_of(request, kSessionCookie)) {
+    auto session = services_.sessions.find(*cookie, now);
+    if (!session) return std::unexpected(unauthorized("the session is over: sign in again"));
+    const bool looks = request.method == Method::get || request.method == Method::head;
+    if (!looks && !is_our_own_page(request, *session)) {
+      return std::unexpected(refusal(403, "forbidden", "a write with a session needs its token and our own origin"));
+    }
+    return std::move(session->caller);
+  }
+  return std::unexpected(unauthorized("a key is needed: Authorization: Bearer KEY"));
+}
+
+std::expected<Api::Admitted, HttpResponse> Api::admit(const HttpRequest& request) const {
+  Router::Match match = router_->match(request);
+  if (match.route == nullptr) {
+    if (match.allowed.empty()) return std::unexpected(refusal(404, "route_not_found", "there is no such call"));
+    HttpResponse response = refusal(405, "method_not_allowed", fmt::format("this path takes {}", match.allowed));
+    response.headers.push_back({.name = "allow", .value = match.allowed});
+    return std::unexpected(std::move(response));
+  }
+  const Route& route = *match.route;
+  auto caller = caller_of(request, route);
+  if (!caller) return std::unexpected(std::move(caller.error()));
+  const bool under_tenant = route.path.starts_with("/v1/tenants/{tenant}");
+  // Foreign and absent look the same. (invariant 28)
+  if (under_tenant && !caller->may_see(match.params.front())) {
+    return std::unexpected(
+        refusal(404, "tenant_not_found", fmt::format("there is no tenant {}", quoted(match.params.front()))));
+  }
+  if (!suffices(caller->scope, route.needs) && route.needs != Needs::nothing) {
+    return std::unexpected(
+        refusal(403, "forbidden", fmt::format("a key of scope {} may not do this", to_string(caller->scope))));
+  }
+  const bool may_make = caller->scope == Scope::admin && route.writes;
+  if (under_tenant && !may_make && !services_.tenants.has(match.params.front())) {
+    return std::unexpected(
+        refusal(404, "tenant_not_found", fmt::format("there is no tenant {}", quoted(match.params.front()))));
+  }
+  return Admitted{.route = &route, .params = std::move(match.params), .caller = *std::move(caller)};
+}
+
+std::optional<HttpResponse> Api::on_head(const HttpRequest& head, std::size_t& body_max) const {
+  const auto admitted = admit(head);
+  if (!admitted) return admitted.error();
+  body_max = admitted->route->body_max;
+  return std::nullopt;
+}
+
+void Api::dispatch(HttpRequest request, Reply reply) const {
+  auto admitted = admit(request);
+  if (!admitted) return reply->send(std::move(admitted.error()));
+  const Route& route = *admitted->route;
+  RouteCall made{.request = std::move(request),
+                 .caller = std::move(admitted->caller),
+                 .params = std::move(admitted->params),
+                 .reply = std::move(reply)};
+  const bool is_new = route.path.starts_with("/v1/tenants/{tenant}") && !services_.tenants.has(made.tenant());
+  if (is_new) {
+    make_tenant(route, std::move(made));
+  } else {
+    call(route, std::move(made));
+  }
+}
+
+void Api::call(const Route& route, RouteCall call) const {
+  if (route.runs == Runs::on_net) return route.call(std::move(call));
+  const Reply reply = call.reply;
+  auto held = std::make_shared<RouteCall>(std::move(call));
+  const bool taken = services_.pool.run([&route, held] { route.call(std::move(*held)); });
+  if (taken) return;
+  HttpResponse busy = refusal(503, "store_unavailable", "too many calls wait; try again");
+  busy.headers.push_back({.name = "retry-after", .value = "1"});
+  reply->send(std::move(busy));
+}
+
+void Api::make_tenant(const Route& route, RouteCall call) const {
+  if (const auto checked = check_name("tenant", call.tenant()); !checked) {
+    return call.reply->send(refusal(checked.error(), "tenant"));
+  }
+  Node& node = services_.host.node();
+  const std::string tenant = call.tenant();
+  const std::string actor = call.caller.actor();
+  auto held = std::make_shared<RouteCall>(std::move(call));
+  node.post<Document>(
+      [&node, tenant, actor](Round& round) {
+        return node.store().admin().put_document(
+            {.key = {.tenant = tenant, .kind = std::string(kTenantKind), .name = {}}, .body = "{}"},
+            AuditRow{.at = round.now,
+                     .tenant = tenant,
+                     .actor = actor,
+                     .action = "tenant.make",
+                     .target = tenant,
+                     .detail = "{}"});
+      },
+      [this, &route, held, tenant](Result<Document> made) {
+        if (!made) return held->reply->send(refusal(made.error(), "tenant"));
+        services_.tenants.add(tenant);
+        // On a thread of the pool, whatever the route: this one is the engine's.
+        const bool taken = services_.pool.run([&route, held] { route.call(std::move(*held)); });
+        if (!taken) held->reply->send(refusal(503, "store_unavailable", "too many calls wait; try again"));
+      });
+}
+
+}  // namespace carillon::server

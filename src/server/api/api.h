@@ -1,0 +1,45 @@
+// The API as a whole: takes a request, finds out who asks and whether he may, and calls the route.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "server/api/route.h"
+#include "server/api/router.h"
+#include "server/api/services.h"
+
+namespace carillon::server {
+
+class Api {
+ public:
+  // The services must outlive it.
+  explicit Api(Services& services);
+  Api(const Api&) = delete;
+  Api& operator=(const Api&) = delete;
+  ~Api() = default;
+
+  const RouteTable& table() const { return table_; }
+
+  // For the HTTP server: before a body is read, and with it. On the net thread.
+  std::optional<HttpResponse> on_head(const HttpRequest& head, std::size_t& body_max) const;
+  void dispatch(HttpRequest request, Reply reply) const;
+
+ private:
+  struct Admitted {
+    const Route* route = nullptr;
+    std::vector<std::string> params;
+    Caller caller;
+  };
+  // Or the refusal.
+  std::expected<Admitted, HttpResponse> admit(const HttpRequest& request) const;
+  std::expected<Caller, HttpResponse> caller_of(const HttpRequest& request, const Route& route) const;
+  void call(const Route& route, RouteCall call) const;
+  // A tenant that an admin key writes under for the first time.
+  void make_tenant(const Route& route, RouteCall call) const;
+
+  Services& services_;
+  RouteTable table_;
+  std::optional<Router> router_;
+};
+
+}  // namespace carillon::server

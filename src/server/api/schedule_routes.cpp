@@ -1,0 +1,269 @@
+// Schedules: defined, looked at, paused, triggered.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <utility>
+
+#include "base/json.h"
+#include "base/json_writer.h"
+#include "core/job_fields.h"
+#include "core/schedule.h"
+#include "server/api/query_fields.h"
+#include "server/api/services.h"
+
+namespace carillon::server {
+
+namespace {
+
+constexpr std::int64_t kPageDefault = 50;
+constexpr std::int64_t kPreviewDefault = 10;
+constexpr std::int64_t kPreviewMost = 1000;
+
+void put(JsonObject& object, std::string_view name, const std::optional<Instant>& at) {
+  if (at) {
+    object.text(name, format_instant(*at));
+  } else {
+    object.raw(name, "null");
+  }
+}
+
+void put(JsonObject& object, std::string_view name, const std::string& text) {
+  if (text.empty()) {
+    object.raw(name, "null");
+  } else {
+    object.text(name, text);
+  }
+}
+
+// The definition, and beside its fields how it stands.
+std::string to_json(const ScheduleInfo& info) {
+  JsonObject state;
+  state.integer("revision", info.revision);
+  put(state, "paused_until", info.paused_until);
+  put(state, "next_at", info.next_at);
+  put(state, "last_outcome", info.last_outcome);
+  state.integer("error_count", info.error_count);
+  put(state, "last_error", info.last_error);
+  put(state, "created_at", info.created_at);
+  put(state, "updated_at", info.updated_at);
+  std::string whole = info.definition;
+  whole.pop_back();
+  return whole + "," + state.str().substr(1);
+}
+
+HttpResponse shown(int status, const ScheduleInfo& info) {
+  HttpResponse response = json_answer(status, to_json(info));
+  response.headers.push_back({.name = "etag", .value = fmt::format("\"{}\"", info.revision)});
+  return response;
+}
+
+// The revision that an edit must find: If-Match: "3".
+Result<std::optional<std::int64_t>> wanted_revision(const HttpRequest& request) {
+  const std::string* const header = request.header("if-match");
+  if (header == nullptr) return std::nullopt;
+  std::string_view text = *header;
+  if (text.size() >= 2 && text.starts_with('"') && text.ends_with('"')) text = text.substr(1, text.size() - 2);
+  std::int64_t revision = 0;
+  const auto [stopped, error] = std::from_chars(text.data(), text.data() + text.size(), revision);
+  if (error != std::errc() || stopped != text.data() + text.size()) {
+    return invalid_request(fmt::format("If-Match is {}; it must be a revision, like \"3\"", quoted(*header)));
+  }
+  return revision;
+}
+
+// The body with the name of the path in it; one of its own must be the same.
+Result<std::string> named(const RouteCall& call) {
+  const std::string& text = call.request.body;
+  const std::string& name = call.params[1];
+  TRY_ASSIGN(const Json json, parse_json(text));
+  if (json.type != JsonType::object) return json_error(text, json.offset, "", "expected a schedule");
+  if (const Json* const given = json.find("name")) {
+    if (given->type != JsonType::string || given->text != name) {
+      return json_error(text, given->offset, "name", fmt::format("the path says {}", quoted(name)));
+    }
+    return text;
+  }
+  const std::size_t brace = text.find('{');
+  return fmt::format("{}\"name\":{}{}{}", text.substr(0, brace + 1), json_string(name), json.members.empty() ? "" : ",",
+                     text.substr(brace + 1));
+}
+
+Result<HttpResponse> put_schedule(Services& services, const RouteCall& call) {
+  TRY_ASSIGN(const auto revision, wanted_revision(call.request));
+  TRY_ASSIGN(const std::string definition, named(call));
+  const bool is_new = !services.host.client().schedule(call.tenant(), call.params[1]).has_value();
+  TRY_ASSIGN(const ScheduleInfo info,
+             services.client_of(call.caller).put_schedule(call.tenant(), definition, revision));
+  return shown(is_new ? 201 : 200, info);
+}
+
+// The fields given replace, null clears.
+Result<HttpResponse> patch_schedule(Services& services, const RouteCall& call) {
+  const std::string& text = call.request.body;
+  TRY_ASSIGN(const auto revision, wanted_revision(call.request));
+  TRY_ASSIGN(const Json changes, parse_json(text));
+  if (changes.type != JsonType::object) return json_error(text, changes.offset, "", "expected an object");
+  TRY_ASSIGN(const ScheduleInfo before, services.host.client().schedule(call.tenant(), call.params[1]));
+  TRY_ASSIGN(const Json now, parse_json(before.definition));
+  JsonObject merged;
+  for (const JsonMember& member : now.members) {
+    if (changes.find(member.key) == nullptr) merged.raw(member.key, json_slice(before.definition, member.value));
+  }
+  for (const JsonMember& member : changes.members) {
+    if (member.key == "name") return json_error(text, member.offset, "name", "a schedule keeps its name");
+    if (member.value.type != JsonType::null) merged.raw(member.key, json_slice(text, member.value));
+  }
+  TRY_ASSIGN(
+      const ScheduleInfo info,
+      services.client_of(call.caller).put_schedule(call.tenant(), merged.str(), revision.value_or(before.revision)));
+  return shown(200, info);
+}
+
+Result<HttpResponse> get_schedule(Services& services, const RouteCall& call) {
+  TRY(QueryFields(call.request).finish());
+  TRY_ASSIGN(const ScheduleInfo info, services.host.client().schedule(call.tenant(), call.params[1]));
+  return shown(200, info);
+}
+
+Result<HttpResponse> list_schedules(Services& services, const RouteCall& call) {
+  QueryFields fields(call.request);
+  TRY_ASSIGN(const std::int64_t limit, fields.integer("limit", kPageDefault, 1, kPageMax));
+  TRY_ASSIGN(const auto cursor, fields.text("cursor"));
+  TRY(fields.finish());
+  TRY_ASSIGN(const std::vector<ScheduleInfo> infos,
+             services.host.client().schedules(call.tenant(), cursor.value_or(""), static_cast<std::size_t>(limit)));
+  JsonArray items;
+  for (const ScheduleInfo& info : infos) items.raw(to_json(info));
+  JsonObject answer;
+  answer.raw("items", items.str());
+  put(answer, "next_cursor", std::ssize(infos) == limit ? infos.back().name : std::string());
+  return json_answer(200, answer.str());
+}
+
+Result<HttpResponse> delete_schedule(Services& services, const RouteCall& call) {
+  TRY(services.client_of(call.caller).delete_schedule(call.tenant(), call.params[1]));
+  return HttpResponse{.status = 204};
+}
+
+Result<std::optional<Json>> body_of(const RouteCall& call) {
+  if (call.request.body.empty()) return std::nullopt;
+  TRY_ASSIGN(Json json, parse_json(call.request.body));
+  if (json.type != JsonType::object) return json_error(call.request.body, json.offset, "", "expected an object");
+  return json;
+}
+
+Result<HttpResponse> pause_schedule(Services& services, const RouteCall& call) {
+  TRY_ASSIGN(const auto json, body_of(call));
+  std::optional<Instant> until;
+  if (json) {
+    JsonFields fields(call.request.body, *json, "");
+    TRY_ASSIGN(const Json* const given, fields.optional("until", JsonType::string));
+    TRY(fields.finish());
+    if (given != nullptr) {
+      const auto at = parse_instant(given->text);
+      if (!at) return json_error(call.request.body, given->offset, "until", at.error().message);
+      until = *at;
+    }
+  }
+  TRY_ASSIGN(const ScheduleInfo info, services.client_of(call.caller).pause(call.tenant(), call.params[1], until));
+  return shown(200, info);
+}
+
+Result<HttpResponse> resume_schedule(Services& services, const RouteCall& call) {
+  TRY_ASSIGN(const auto json, body_of(call));
+  if (json) TRY(JsonFields(call.request.body, *json, "").finish());
+  TRY_ASSIGN(const ScheduleInfo info, services.client_of(call.caller).resume(call.tenant(), call.params[1]));
+  return shown(200, info);
+}
+
+Result<HttpResponse> trigger_schedule(Services& services, const RouteCall& call) {
+  if (!services.host.node().rules().config().enabled) {
+    return refusal(503, "scheduler_disabled", "the scheduler is disabled: nothing is started");
+  }
+  TRY_ASSIGN(const auto json, body_of(call));
+  Client::TriggerOptions options;
+  if (json) {
+    const std::string& text = call.request.body;
+    JsonFields fields(text, *json, "");
+    if (const Json* const payload = fields.optional("payload")) options.payload = json_slice(text, *payload);
+    TRY_ASSIGN(options.priority, read_priority_field(text, fields));
+    TRY(fields.finish());
+  }
+  TRY_ASSIGN(const EnqueuedJob made, services.client_of(call.caller).trigger(call.tenant(), call.params[1], options));
+  TRY_ASSIGN(const JobInfo job, services.host.client().job(call.tenant(), made.id));
+  return json_answer(201, to_json(job));
+}
+
+Result<HttpResponse> preview_schedule(Services& services, const RouteCall& call) {
+  QueryFields fields(call.request);
+  TRY_ASSIGN(const std::int64_t count, fields.integer("count", kPreviewDefault, 1, kPreviewMost));
+  TRY(fields.finish());
+  TRY_ASSIGN(const std::vector<PreviewTime> times,
+             services.host.client().preview(call.tenant(), call.params[1], static_cast<std::size_t>(count)));
+  JsonArray items;
+  for (const PreviewTime& time : times) {
+    JsonObject item;
+    put(item, "at", time.at);
+    put(item, "local", time.local);
+    put(item, "note", time.note);
+    items.raw(item.str());
+  }
+  JsonObject answer;
+  answer.raw("items", items.str());
+  return json_answer(200, answer.str());
+}
+
+Result<HttpResponse> explain_schedule(Services& services, const RouteCall& call) {
+  TRY(QueryFields(call.request).finish());
+  TRY_ASSIGN(const Explanation explanation, services.host.client().explain_schedule(call.tenant(), call.params[1]));
+  return json_answer(200, to_json(explanation));
+}
+
+using Work = Result<HttpResponse> (*)(Services&, const RouteCall&);
+
+}  // namespace
+
+void add_schedule_routes(RouteTable& table, Services& services) {
+  constexpr std::string_view kGroup = "Schedules";
+  constexpr std::string_view kOne = "/v1/tenants/{tenant}/schedules/{name}";
+  const auto add = [&](Method method, std::string_view path, RouteDoc doc, Work work) {
+    const bool reads = method == Method::get;
+    doc.group = kGroup;
+    table.push_back(
+        {.method = method,
+         .path = path,
+         .needs = reads ? Needs::read : Needs::tenant,
+         .doc = std::move(doc),
+         .call = [&services,
+                  work](const RouteCall& call) { answer(call, "schedule", [&] { return work(services, call); }); },
+         .writes = !reads});
+  };
+  add(Method::get, "/v1/tenants/{tenant}/schedules",
+      {.summary = "Schedules, by name.", .answers = {{200, "ScheduleList"}}, .query = {"limit", "cursor"}},
+      list_schedules);
+  add(Method::put, kOne,
+      {.summary = "Define a schedule; the same again changes nothing. If-Match guards against lost edits.",
+       .body = "ScheduleDefinition",
+       .answers = {{201, "Schedule"}, {200, "Schedule"}}},
+      put_schedule);
+  add(Method::get, kOne, {.summary = "One schedule.", .answers = {{200, "Schedule"}}}, get_schedule);
+  add(Method::patch, kOne,
+      {.summary = "Change some fields; null clears.", .body = "SchedulePatch", .answers = {{200, "Schedule"}}},
+      patch_schedule);
+  add(Method::remove, kOne,
+      {.summary = "Delete it; its jobs that have not started are cancelled.", .answers = {{204, ""}}}, delete_schedule);
+  add(Method::post, "/v1/tenants/{tenant}/schedules/{name}/pause",
+      {.summary = "No occurrences until a time, or until resumed.", .body = "Pause", .answers = {{200, "Schedule"}}},
+      pause_schedule);
+  add(Method::post, "/v1/tenants/{tenant}/schedules/{name}/resume",
+      {.summary = "Go on from now, without a burst.", .answers = {{200, "Schedule"}}}, resume_schedule);
+  add(Method::post, "/v1/tenants/{tenant}/schedules/{name}/trigger",
+      {.summary = "Run it now, besides its occurrences.", .body = "Trigger", .answers = {{201, "Job"}}},
+      trigger_schedule);
+  add(Method::get, "/v1/tenants/{tenant}/schedules/{name}/preview",
+      {.summary = "Its next times.", .answers = {{200, "Preview"}}, .query = {"count"}}, preview_schedule);
+  add(Method::get, "/v1/tenants/{tenant}/schedules/{name}/explain",
+      {.summary = "Why it ran, did not run, or waits.", .answers = {{200, "Explanation"}}}, explain_schedule);
+}
+
+}  // namespace carillon::server

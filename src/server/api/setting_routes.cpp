@@ -1,0 +1,232 @@
+// What tenants and operators set: settings, queues, limits, maintenance, and the scheduler's configuration.
+#include <fmt/format.h>
+
+#include <map>
+#include <utility>
+
+#include "base/json.h"
+#include "base/json_writer.h"
+#include "core/job.h"
+#include "engine/rule_book.h"
+#include "server/api/query_fields.h"
+#include "server/api/services.h"
+
+namespace carillon::server {
+
+namespace {
+
+constexpr std::size_t kListed = 500;
+
+// Of routes outside of tenants: for all.
+std::string tenant_or_all(const RouteCall& call) {
+  return call.request.path.starts_with("/v1/tenants/") ? call.tenant() : std::string();
+}
+
+Result<std::string> document(Services& services, DocumentKey key, std::string otherwise) {
+  const auto found = services.store.reader().document(key);
+  if (found) return found->body;
+  if (found.error().code == ErrorCode::not_found) return otherwise;
+  return std::unexpected(found.error());
+}
+
+// ---- Settings -----------------------------------------------------------------------------------------------------
+
+Result<HttpResponse> get_settings(Services& services, const RouteCall& call) {
+  TRY(QueryFields(call.request).finish());
+  TRY_ASSIGN(std::string body, document(services, {call.tenant(), std::string(kSettingsKind), {}}, "{}"));
+  return json_answer(200, std::move(body));
+}
+
+Result<HttpResponse> put_settings(Services& services, const RouteCall& call) {
+  TRY(services.client_of(call.caller).put_settings(call.tenant(), call.request.body));
+  return get_settings(services, call);
+}
+
+// ---- Queues -------------------------------------------------------------------------------------------------------
+
+std::string with_name(std::string_view field, std::string_view name, std::string_view body) {
+  JsonObject named;
+  named.text(field, name);
+  std::string whole = named.str();
+  if (body == "{}") return whole;
+  whole.pop_back();
+  return whole + "," + std::string(body.substr(1));
+}
+
+Result<HttpResponse> list_queues(Services& services, const RouteCall& call) {
+  TRY(QueryFields(call.request).finish());
+  struct Queue {
+    std::string settings = "{}";
+    std::map<JobState, std::int64_t> counts;
+  };
+  std::map<std::string, Queue> queues;
+  queues["default"];
+  TRY_ASSIGN(const std::vector<StateCount> counts, services.store.reader().counts(call.tenant()));
+  for (const StateCount& count : counts) queues[count.lane.queue].counts[count.state] += count.count;
+  TRY_ASSIGN(const std::vector<Document> documents,
+             services.store.reader().documents(call.tenant(), kQueueKind, "", kListed));
+  for (const Document& one : documents) queues[one.key.name].settings = one.body;
+  JsonArray items;
+  for (const auto& [name, queue] : queues) {
+    JsonObject by_state;
+    for (const JobState state : {JobState::waiting, JobState::queued, JobState::processing, JobState::dlq}) {
+      const auto found = queue.counts.find(state);
+      by_state.integer(to_string(state), found == queue.counts.end() ? 0 : found->second);
+    }
+    std::string item = with_name("queue", name, queue.settings);
+    item.pop_back();
+    items.raw(item + R"(,"counts":)" + by_state.str() + "}");
+  }
+  JsonObject answer;
+  answer.raw("items", items.str()).raw("next_cursor", "null");
+  return json_answer(200, answer.str());
+}
+
+Result<HttpResponse> put_queue(Services& services, const RouteCall& call) {
+  TRY(check_name("queue", call.params[1]));
+  TRY(services.client_of(call.caller).put_queue(call.tenant(), call.params[1], call.request.body));
+  TRY_ASSIGN(const std::string body,
+             document(services, {call.tenant(), std::string(kQueueKind), call.params[1]}, "{}"));
+  return json_answer(200, with_name("queue", call.params[1], body));
+}
+
+// ---- Limits -------------------------------------------------------------------------------------------------------
+
+Result<HttpResponse> list_limits(Services& services, const RouteCall& call) {
+  QueryFields fields(call.request);
+  TRY_ASSIGN(const std::int64_t limit, fields.integer("limit", 50, 1, kListed));
+  TRY_ASSIGN(const auto cursor, fields.text("cursor"));
+  TRY(fields.finish());
+  TRY_ASSIGN(const std::vector<Document> documents,
+             services.store.reader().documents(tenant_or_all(call), kLimitKind, cursor.value_or(""),
+                                               static_cast<std::size_t>(limit)));
+  JsonArray items;
+  for (const Document& one : documents) items.raw(with_name("limit", one.key.name, one.body));
+  JsonObject answer;
+  answer.raw("items", items.str());
+  if (std::ssize(documents) == limit) {
+    answer.text("next_cursor", documents.back().key.name);
+  } else {
+    answer.raw("next_cursor", "null");
+  }
+  return json_answer(200, answer.str());
+}
+
+Result<HttpResponse> get_limit(Services& services, const RouteCall& call) {
+  TRY(QueryFields(call.request).finish());
+  TRY_ASSIGN(const Document found,
+             services.store.reader().document({tenant_or_all(call), std::string(kLimitKind), call.params.back()}));
+  return json_answer(200, with_name("limit", call.params.back(), found.body));
+}
+
+Result<HttpResponse> put_limit(Services& services, const RouteCall& call) {
+  TRY(services.client_of(call.caller).put_limit(tenant_or_all(call), call.params.back(), call.request.body));
+  return get_limit(services, call);
+}
+
+Result<HttpResponse> delete_limit(Services& services, const RouteCall& call) {
+  TRY(services.store.reader().document({tenant_or_all(call), std::string(kLimitKind), call.params.back()}));
+  TRY(services.client_of(call.caller).put_limit(tenant_or_all(call), call.params.back(), std::nullopt));
+  return HttpResponse{.status = 204};
+}
+
+// ---- Maintenance --------------------------------------------------------------------------------------------------
+
+Result<HttpResponse> get_maintenance(Services& services, const RouteCall& call) {
+  TRY(QueryFields(call.request).finish());
+  TRY_ASSIGN(std::string body, document(services, {tenant_or_all(call), std::string(kMaintenanceKind), {}}, "null"));
+  return json_answer(200, body == "null" ? R"({"active":false})" : with_name("state", "maintenance", body));
+}
+
+Result<HttpResponse> put_maintenance(Services& services, const RouteCall& call) {
+  const std::string_view body = call.request.body.empty() ? std::string_view("{}") : call.request.body;
+  TRY(services.client_of(call.caller).put_maintenance(tenant_or_all(call), body));
+  return get_maintenance(services, call);
+}
+
+Result<HttpResponse> delete_maintenance(Services& services, const RouteCall& call) {
+  TRY(services.client_of(call.caller).put_maintenance(tenant_or_all(call), std::nullopt));
+  return HttpResponse{.status = 204};
+}
+
+// ---- Configuration ------------------------------------------------------------------------------------------------
+
+Result<HttpResponse> get_config(Services& services, const RouteCall& call) {
+  TRY(QueryFields(call.request).finish());
+  TRY_ASSIGN(std::string body, document(services, {{}, std::string(kConfigKind), {}}, "{}"));
+  return json_answer(200, std::move(body));
+}
+
+Result<HttpResponse> put_config(Services& services, const RouteCall& call) {
+  TRY_ASSIGN(const Json json, parse_json(call.request.body));
+  for (const JsonMember& member : json.members) {
+    const auto pin = services.pins.find(member.key);
+    if (pin == services.pins.end()) continue;
+    JsonObject details;
+    details.text("field", member.key).text("pinned_by", pin->second);
+    return refusal(409, "conflict", fmt::format("{} is pinned by {}", member.key, pin->second), details.str());
+  }
+  TRY(services.client_of(call.caller).put_config(call.request.body));
+  return get_config(services, call);
+}
+
+using Work = Result<HttpResponse> (*)(Services&, const RouteCall&);
+
+}  // namespace
+
+void add_setting_routes(RouteTable& table, Services& services) {
+  const auto add = [&](Method method, std::string_view path, std::string_view thing, RouteDoc doc, Work work) {
+    const bool reads = method == Method::get;
+    const bool for_all = !path.starts_with("/v1/tenants/");
+    doc.group = "Settings";
+    table.push_back({.method = method,
+                     .path = path,
+                     .needs = for_all ? Needs::admin
+                              : reads ? Needs::read
+                                      : Needs::tenant,
+                     .doc = std::move(doc),
+                     .call = [&services, thing, work](
+                                 const RouteCall& call) { answer(call, thing, [&] { return work(services, call); }); },
+                     .writes = !reads});
+  };
+  add(Method::get, "/v1/tenants/{tenant}/settings", "setting",
+      {.summary = "A tenant's settings.", .answers = {{200, "Settings"}}}, get_settings);
+  add(Method::put, "/v1/tenants/{tenant}/settings", "setting",
+      {.summary = "Replace the fields given; null clears.", .body = "Settings", .answers = {{200, "Settings"}}},
+      put_settings);
+  add(Method::get, "/v1/tenants/{tenant}/queues", "queue",
+      {.summary = "Queues, with what is in them.", .answers = {{200, "QueueList"}}}, list_queues);
+  add(Method::put, "/v1/tenants/{tenant}/queues/{queue}", "queue",
+      {.summary = "Cap or pause a queue.", .body = "QueueSettings", .answers = {{200, "Queue"}}}, put_queue);
+  for (const std::string_view path : {"/v1/tenants/{tenant}/limits", "/v1/limits"}) {
+    add(Method::get, path, "limit",
+        {.summary = "Limits, by name.", .answers = {{200, "LimitList"}}, .query = {"limit", "cursor"}}, list_limits);
+  }
+  for (const std::string_view path : {"/v1/tenants/{tenant}/limits/{name}", "/v1/limits/{name}"}) {
+    add(Method::get, path, "limit", {.summary = "One limit.", .answers = {{200, "Limit"}}}, get_limit);
+    add(Method::put, path, "limit",
+        {.summary = "So many starts in a time, so many at once.", .body = "LimitRule", .answers = {{200, "Limit"}}},
+        put_limit);
+    add(Method::remove, path, "limit", {.summary = "Remove a limit.", .answers = {{204, ""}}}, delete_limit);
+  }
+  for (const std::string_view path : {"/v1/tenants/{tenant}/maintenance", "/v1/maintenance"}) {
+    add(Method::get, path, "maintenance",
+        {.summary = "Whether maintenance holds jobs.", .answers = {{200, "Maintenance"}}}, get_maintenance);
+    add(Method::put, path, "maintenance",
+        {.summary = "Hold jobs until a time, or until lifted.",
+         .body = "MaintenanceRequest",
+         .answers = {{200, "Maintenance"}}},
+        put_maintenance);
+    add(Method::remove, path, "maintenance", {.summary = "Let jobs go again.", .answers = {{204, ""}}},
+        delete_maintenance);
+  }
+  add(Method::get, "/v1/config", "config", {.summary = "The scheduler's configuration.", .answers = {{200, "Config"}}},
+      get_config);
+  add(Method::put, "/v1/config", "config",
+      {.summary = "Replace the fields given; those that flags, environment or file pin are refused.",
+       .body = "Config",
+       .answers = {{200, "Config"}}},
+      put_config);
+}
+
+}  // namespace carillon::server

@@ -1,0 +1,203 @@
+// The process itself: health, status, metrics, events, previews, the reference and the plain page.
+#include <carillon/version.h>
+#include <fmt/format.h>
+
+#include <set>
+#include <utility>
+
+#include "base/json.h"
+#include "base/json_writer.h"
+#include "core/job_fields.h"
+#include "core/preview.h"
+#include "core/schedule.h"
+#include "server/api/openapi.h"
+#include "server/api/page.h"
+#include "server/api/query_fields.h"
+#include "server/api/services.h"
+
+namespace carillon::server {
+
+namespace {
+
+constexpr std::int64_t kPreviewDefault = 10;
+constexpr std::int64_t kPreviewMost = 1000;
+
+Result<HttpResponse> health(Services& /*services*/, const RouteCall& /*call*/) {
+  return json_answer(200, R"({"status":"ok"})");
+}
+
+// A write that changes nothing goes through the engine: the store takes it, and the planner's own thread is alive.
+Result<HttpResponse> ready(Services& services, const RouteCall& /*call*/) {
+  Node& node = services.host.node();
+  const auto lag = node.call<Duration>([&](Round& round) -> Result<Duration> {
+    const auto due = node.planner().next_due();
+    return due && *due < round.now ? round.now - *due : Duration::zero();
+  });
+  if (!lag) return refusal(503, "store_unavailable", lag.error().message);
+  JsonObject answer;
+  answer.text("status", "ready").text("planner_lag", format_duration(*lag)).boolean("loaded", node.is_loaded());
+  return json_answer(200, answer.str());
+}
+
+Result<HttpResponse> status(Services& services, const RouteCall& call) {
+  TRY(QueryFields(call.request).finish());
+  const Counters counters = services.host.counters();
+  const auto number = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
+  JsonObject totals;
+  totals.integer("picked", number(counters.picked)).integer("succeeded", number(counters.succeeded));
+  totals.integer("failed", number(counters.failed)).integer("deferred", number(counters.deferred));
+  totals.integer("dlq", number(counters.dlq)).integer("stalled", number(counters.stalled));
+  totals.integer("missed", number(counters.missed)).integer("store_failures", number(counters.store_failures));
+  Node& node = services.host.node();
+  struct Levels {
+    std::uint64_t ready = 0;
+    std::size_t in_flight = 0;
+    bool enabled = true;
+  };
+  TRY_ASSIGN(const Levels levels, node.call<Levels>([&](Round&) -> Result<Levels> {
+    return Levels{.ready = node.dispatcher().ready().size(),
+                  .in_flight = node.runs().size(),
+                  .enabled = node.rules().config().enabled};
+  }));
+  JsonObject answer;
+  answer.text("version", version()).text("now", format_instant(services.now())).boolean("enabled", levels.enabled);
+  answer.integer("ready", number(levels.ready)).integer("in_flight", number(levels.in_flight));
+  answer.raw("totals", totals.str());
+  return json_answer(200, answer.str());
+}
+
+Result<HttpResponse> metrics(Services& services, const RouteCall& /*call*/) {
+  return HttpResponse{.type = "text/plain; version=0.0.4", .body = services.metrics()};
+}
+
+Result<HttpResponse> preview_trigger(Services& services, const RouteCall& call) {
+  const std::string& text = call.request.body;
+  TRY_ASSIGN(const Json json, parse_json(text));
+  if (json.type != JsonType::object) return json_error(text, json.offset, "", "expected an object");
+  JsonFields fields(text, json, "");
+  const Json* const trigger = fields.optional("trigger");
+  if (trigger == nullptr) return fields.missing("trigger", "an object like {\"kind\": \"daily\", \"at\": \"08:00\"}");
+  Schedule schedule{.name = "preview"};
+  if (trigger->type == JsonType::string) {
+    TRY_ASSIGN(schedule.trigger, parse_trigger_text(trigger->text));
+  } else {
+    TRY_ASSIGN(schedule.trigger, parse_trigger_json(text, *trigger, "trigger"));
+  }
+  TRY_ASSIGN(const Json* const timezone, fields.optional("timezone", JsonType::string));
+  const std::string zone_name = timezone == nullptr ? "UTC" : timezone->text;
+  TRY_ASSIGN(const Zone zone, Zone::load(zone_name));
+  Instant from = services.now();
+  if (const Json* const given = fields.optional("from")) {
+    TRY_ASSIGN(from, read_json_instant(text, *given, "from"));
+  }
+  std::int64_t count = kPreviewDefault;
+  if (fields.has("count")) {
+    TRY_ASSIGN(count, fields.integer("count", {1, kPreviewMost}));
+  }
+  TRY_ASSIGN(const Json* const dst, fields.optional("dst", JsonType::object));
+  if (dst != nullptr) {
+    JsonFields about(text, *dst, "dst");
+    TRY_ASSIGN(const Json* const gap, about.optional("gap", JsonType::string));
+    TRY_ASSIGN(const Json* const overlap, about.optional("overlap", JsonType::string));
+    TRY(about.finish());
+    if (gap != nullptr) {
+      TRY_ASSIGN(schedule.dst.gap, parse_dst_gap(gap->text));
+    }
+    if (overlap != nullptr) {
+      TRY_ASSIGN(schedule.dst.overlap, parse_dst_overlap(overlap->text));
+    }
+  }
+  TRY(fields.finish());
+  if (!has_times(schedule)) return invalid_configuration("the trigger after has no times of its own");
+  TRY_ASSIGN(const Timetable timetable, timetable_of(schedule, zone, from));
+  JsonArray items;
+  for (const PreviewItem& item : preview(timetable, from, static_cast<std::size_t>(count))) {
+    items.raw(to_json(item, timetable.zone()));
+  }
+  JsonObject answer;
+  answer.raw("items", items.str());
+  return json_answer(200, answer.str());
+}
+
+void events(Services& services, const RouteCall& call) {
+  if (const auto finished = QueryFields(call.request).finish(); !finished) {
+    return call.reply->send(refusal(finished.error(), "event"));
+  }
+  HttpResponse head{.type = "text/event-stream"};
+  head.headers.push_back({.name = "cache-control", .value = "no-store"});
+  const std::shared_ptr<Stream> stream = call.reply->stream(std::move(head));
+  if (!stream) return;
+  stream->write(": events follow\n\n");
+  services.events.add(stream, call.caller);
+}
+
+HttpResponse html(std::string body) {
+  HttpResponse response{.type = "text/html; charset=utf-8", .body = std::move(body)};
+  response.headers.push_back({.name = "content-security-policy",
+                              .value = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
+                                       "img-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'none'"});
+  response.headers.push_back({.name = "x-content-type-options", .value = "nosniff"});
+  response.headers.push_back({.name = "referrer-policy", .value = "no-referrer"});
+  return response;
+}
+
+using Work = Result<HttpResponse> (*)(Services&, const RouteCall&);
+
+}  // namespace
+
+void add_system_routes(RouteTable& table, Services& services) {
+  const auto add = [&](Method method, std::string_view path, Needs needs, Runs runs, RouteDoc doc, Work work) {
+    doc.group = "System";
+    table.push_back(
+        {.method = method,
+         .path = path,
+         .needs = needs,
+         .runs = runs,
+         .doc = std::move(doc),
+         .call = [&services,
+                  work](const RouteCall& call) { answer(call, "thing", [&] { return work(services, call); }); },
+         .writes = false});
+  };
+  add(Method::get, "/healthz", Needs::nothing, Runs::on_net,
+      {.summary = "The process answers.", .answers = {{200, "Health"}}}, health);
+  add(Method::get, "/readyz", Needs::read, Runs::in_pool,
+      {.summary = "The store takes writes and the planner is alive.", .answers = {{200, "Ready"}}}, ready);
+  add(Method::get, "/v1/status", Needs::read, Runs::in_pool,
+      {.summary = "What is ready, what runs, and totals since the start.", .answers = {{200, "Status"}}}, status);
+  add(Method::get, "/metrics", Needs::read, Runs::in_pool,
+      {.summary = "Metrics in the text format of Prometheus.", .answers = {{200, "Text"}}}, metrics);
+  add(Method::post, "/v1/preview", Needs::read, Runs::in_pool,
+      {.summary = "The next times of a trigger.", .body = "PreviewRequest", .answers = {{200, "Preview"}}},
+      preview_trigger);
+  table.push_back({.method = Method::get,
+                   .path = "/v1/events",
+                   .needs = Needs::read,
+                   .runs = Runs::on_net,
+                   .doc = {.group = "System", .summary = "Events as they happen (SSE).", .answers = {{200, "Text"}}},
+                   .call = [&services](const RouteCall& call) { events(services, call); },
+                   .writes = false});
+  table.push_back(
+      {.method = Method::get,
+       .path = "/openapi.json",
+       .needs = Needs::read,
+       .runs = Runs::on_net,
+       .doc = {.group = "System", .summary = "This reference as OpenAPI 3.1.", .answers = {{200, "Object"}}},
+       .call = [&table](const RouteCall& call) { call.reply->send(json_answer(200, openapi_of(table))); },
+       .writes = false});
+  for (const std::string_view path : {"/", "/page.css", "/page.js"}) {
+    table.push_back({.method = Method::get,
+                     .path = path,
+                     .needs = Needs::nothing,
+                     .runs = Runs::on_net,
+                     .doc = {.group = "System", .summary = "The page.", .answers = {{200, "Text"}}},
+                     .call =
+                         [path](const RouteCall& call) {
+                           if (path == "/") return call.reply->send(html(std::string(page_html())));
+                           call.reply->send({.type = path == "/page.css" ? "text/css" : "text/javascript",
+                                             .body = std::string(path == "/page.css" ? page_css() : page_js())});
+                         },
+                     .writes = false});
+  }
+}
+
+}  // namespace carillon::server

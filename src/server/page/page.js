@@ -1,0 +1,89 @@
+'use strict';
+
+const at = (id) => document.getElementById(id);
+const labels = [['ready', 'Due and waiting'], ['in_flight', 'Running'], ['succeeded', 'Succeeded'], ['failed', 'Failed attempts'],
+  ['dlq', 'Parked'], ['deferred', 'Deferred'], ['stalled', 'Lost leases'], ['missed', 'Missed']];
+
+async function signIn(body) {
+  const answer = await fetch('/login', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+  return answer.ok;
+}
+
+function cell(row, text) {
+  const td = document.createElement('td');
+  td.textContent = text;
+  row.append(td);
+}
+
+function when(text) {
+  return text ? new Date(text).toLocaleString() : '–';
+}
+
+function showStatus(status) {
+  at('state').textContent = `${status.version}, ${status.enabled ? 'running' : 'disabled'}, ${when(status.now)}`;
+  const list = at('numbers').querySelector('dl');
+  list.replaceChildren();
+  const values = { ...status.totals, ready: status.ready, in_flight: status.in_flight };
+  for (const [name, label] of labels) {
+    const group = document.createElement('div');
+    const term = document.createElement('dt');
+    const value = document.createElement('dd');
+    term.textContent = label;
+    value.textContent = String(values[name]);
+    group.append(term, value);
+    list.append(group);
+  }
+}
+
+function showSchedules(schedules) {
+  const body = at('next').querySelector('tbody');
+  body.replaceChildren();
+  const order = schedules.slice().sort((a, b) => (a.next_at || '9').localeCompare(b.next_at || '9'));
+  for (const one of order.slice(0, 20)) {
+    const row = document.createElement('tr');
+    cell(row, one.name);
+    cell(row, when(one.next_at));
+    cell(row, one.last_outcome || '–');
+    body.append(row);
+  }
+  at('none').hidden = schedules.length > 0;
+}
+
+async function refresh() {
+  const status = await fetch('/v1/status');
+  const signedIn = status.ok;
+  for (const id of ['numbers', 'next']) at(id).hidden = !signedIn;
+  at('login').hidden = signedIn;
+  if (!signedIn) {
+    at('state').textContent = status.status === 401 ? 'Sign in to look.' : `The server answers ${status.status}.`;
+    return;
+  }
+  showStatus(await status.json());
+  const schedules = await fetch('/v1/tenants/default/schedules?limit=500');
+  if (schedules.ok) showSchedules((await schedules.json()).items);
+}
+
+async function look() {
+  try {
+    await refresh();
+  } catch {
+    at('state').textContent = 'The server does not answer.';
+  }
+}
+
+at('login').addEventListener('submit', async (event) => {
+  event.preventDefault();
+  const ok = await signIn({ key: at('key').value.trim() });
+  at('refused').textContent = ok ? '' : 'This key is not known.';
+  if (ok) look();
+});
+
+(async () => {
+  const token = new URLSearchParams(location.hash.slice(1)).get('login');
+  if (token) {
+    history.replaceState(null, '', '/');
+    await signIn({ token });
+  }
+  await look();
+  setInterval(look, 5000);
+})();
