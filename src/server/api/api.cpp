@@ -53,6 +53,7 @@ HttpResponse unauthorized(std::string_view message) { return refusal(401, "unaut
 
 Api::Api(Services& services) : services_(services) {
   add_job_routes(table_, services_);
+  add_handler_routes(table_, services_);
   add_lease_routes(table_, services_);
   add_schedule_routes(table_, services_);
   add_setting_routes(table_, services_);

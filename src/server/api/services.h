@@ -11,12 +11,14 @@
 #include "engine/engine_host.h"
 #include "server/api/answer.h"
 #include "server/api/event_hub.h"
+#include "server/api/handler_book.h"
 #include "server/api/route.h"
 #include "server/api/tenants.h"
 #include "server/api/timers.h"
 #include "server/api/work_pool.h"
 #include "server/auth/key_ring.h"
 #include "server/auth/sessions.h"
+#include "server/handlers/address_guard.h"
 #include "store/store.h"
 
 namespace carillon::server {
@@ -30,9 +32,19 @@ struct Services {
   EventHub& events;
   WorkPool& pool;
   Timers& timers;
+  HandlerBook& handlers;
+  AddressGuard guard;                                    // of webhooks
   std::map<std::string, std::string, std::less<>> pins;  // fields of the configuration, and what has set them for good
   std::function<std::string()> metrics;                  // in the text format of Prometheus
 
+  // Types of this tenant are served by somebody else from now on.
+  Result<void> serving_changed(const std::string& tenant) const {
+    Node& node = host.node();
+    return node.call<void>([&node, tenant](Round& round) -> Result<void> {
+      round.on_commit.emplace_back([&node, tenant] { node.serving_changed(tenant); });
+      return {};
+    });
+  }
   Instant now() const { return store.jobs().now(); }
   // Writes in the name of the caller.
   NodeClient client_of(const Caller& caller) const { return NodeClient(host.node(), caller.actor()); }
@@ -47,6 +59,7 @@ void answer(const RouteCall& call, std::string_view thing, Work work) {
 
 // The parts of the table, one a resource.
 void add_job_routes(RouteTable& table, Services& services);
+void add_handler_routes(RouteTable& table, Services& services);
 void add_lease_routes(RouteTable& table, Services& services);
 void add_schedule_routes(RouteTable& table, Services& services);
 void add_setting_routes(RouteTable& table, Services& services);

@@ -1,0 +1,340 @@
+#include "daemon/serve.h"
+
+#include <carillon/version.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+#include "base/check.h"
+#include "engine/engine_host.h"
+#include "engine/open_store.h"
+#include "observe/event_log.h"
+#include "observe/metrics.h"
+#include "server/api/api.h"
+#include "server/api/handler_book.h"
+#include "server/handlers/email_handler.h"
+#include "server/handlers/exec_handler.h"
+#include "server/handlers/webhook_runner.h"
+#include "server/http/http_server.h"
+
+namespace carillon::daemon {
+
+namespace {
+
+using namespace carillon::server;
+
+constexpr std::size_t kPoolThreads = 4;
+constexpr std::size_t kPoolWaiting = 10'000;
+constexpr std::chrono::seconds kKeepAlive(15);
+constexpr std::chrono::minutes kLoginLength(10);
+constexpr std::size_t kDocumentsPage = 500;
+constexpr std::string_view kSqlite = "sqlite:";
+
+// ---- Signals ------------------------------------------------------------------------------------------------------
+
+std::atomic<int> end_fd = -1;
+
+void note_end(int /*signal*/) {
+  const int saved = errno;
+  eventfd_write(end_fd, 1);
+  errno = saved;
+}
+
+// SIGTERM and SIGINT, made readable; a second one ends the process at once.
+class EndSignals {
+ public:
+  EndSignals() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    CHECK(fd_ >= 0);
+    end_fd = fd_;
+    struct sigaction action{};
+    action.sa_handler = note_end;
+    action.sa_flags = static_cast<int>(SA_RESTART | SA_RESETHAND);
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGTERM, &action, nullptr);
+    sigaction(SIGINT, &action, nullptr);
+    struct sigaction ignored{};
+    ignored.sa_handler = SIG_IGN;  // NOLINT(*-cstyle-cast): the system's own constant
+    sigaction(SIGPIPE, &ignored, nullptr);
+  }
+  EndSignals(const EndSignals&) = delete;
+  EndSignals& operator=(const EndSignals&) = delete;
+  ~EndSignals() {
+    end_fd = -1;
+    close(fd_);
+  }
+
+  void wait() const {
+    pollfd readable{.fd = fd_, .events = POLLIN, .revents = 0};
+    while (poll(&readable, 1, -1) < 1) {
+    }
+  }
+
+ private:
+  const int fd_;
+};
+
+// ---- What the store knows -----------------------------------------------------------------------------------------
+
+// Every document of the store, page by page.
+Result<void> for_each_document(Store& store, const std::function<Result<void>(const Document&)>& visit) {
+  DocumentKey after;
+  for (;;) {
+    TRY_ASSIGN(const std::vector<Document> page, store.admin().documents_above(after, kDocumentsPage));
+    for (const Document& document : page) TRY(visit(document));
+    if (page.size() < kDocumentsPage) return {};
+    after = page.back().key;
+  }
+}
+
+// ---- The first key ------------------------------------------------------------------------------------------------
+
+std::filesystem::path key_path(const std::string& db) {
+  if (!db.starts_with(kSqlite)) return "carillon.key";
+  return std::filesystem::path(db.substr(kSqlite.size())).parent_path() / "carillon.key";
+}
+
+Result<void> write_key_file(const std::filesystem::path& path, const std::string& text) {
+  constexpr int kOwnerOnly = 0600;
+  // NOLINTNEXTLINE(*-vararg): open is what it is
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kOwnerOnly);
+  const std::string line = text + "\n";
+  const bool written = fd >= 0 && fchmod(fd, kOwnerOnly) == 0 &&
+                       write(fd, line.data(), line.size()) == static_cast<ssize_t>(line.size()) && fsync(fd) == 0;
+  const int error = errno;
+  if (fd >= 0) close(fd);
+  if (written) return {};
+  return failed(ErrorCode::unavailable,
+                fmt::format("cannot write the admin key to {}: {}", path.string(), std::strerror(error)));
+}
+
+// ---- Handlers -----------------------------------------------------------------------------------------------------
+
+Result<Handler> handler_of(const HandlerDefinition& definition) {
+  if (const auto* const exec = std::get_if<ExecDefinition>(&definition.work)) {
+    ExecConfig config{.argv = exec->argv,
+                      .timeout = exec->timeout,
+                      .user = exec->user.value_or(""),
+                      .cpu_seconds_max = exec->cpu_seconds_max,
+                      .open_files_max = exec->open_files_max};
+    if (exec->cwd) config.cwd = *exec->cwd;
+    if (exec->memory_mb_max) config.memory_bytes_max = *exec->memory_mb_max << 20U;
+    return make_exec_handler(std::move(config));
+  }
+  const auto& email = std::get<EmailDefinition>(definition.work);
+  EmailConfig config{.smtp = email.smtp,
+                     .user = email.username.value_or(""),
+                     .password_file = email.password_file.value_or(""),
+                     .from = email.from,
+                     .to = email.to,
+                     .cc = email.cc.value_or(""),
+                     .subject = email.subject,
+                     .text = email.text,
+                     .html = email.html.value_or("")};
+  switch (email.starttls) {
+    case StartTls::attempt: config.starttls = EmailConfig::StartTls::attempt; break;
+    case StartTls::require: config.starttls = EmailConfig::StartTls::require; break;
+    case StartTls::never: config.starttls = EmailConfig::StartTls::never; break;
+  }
+  if (email.timeout) config.timeout = *email.timeout;
+  return make_email_handler(config);
+}
+
+// ---- The whole ----------------------------------------------------------------------------------------------------
+
+class Server {
+ public:
+  Server(const LoadedConfig& loaded, std::unique_ptr<Store> store, AddressGuard guard)
+      : config_(loaded.config),
+        store_(std::move(store)),
+        sender_(std::make_shared<WebhookSender>(WebhookSender::Options{.guard = guard})),
+        host_(*store_, host_options()),
+        pool_(kPoolThreads, kPoolWaiting),
+        services_{.host = host_,
+                  .store = *store_,
+                  .keys = keys_,
+                  .sessions = sessions_,
+                  .tenants = tenants_,
+                  .events = events_,
+                  .pool = pool_,
+                  .timers = timers_,
+                  .handlers = handlers_,
+                  .guard = std::move(guard),
+                  .metrics = [this] { return metrics_.text(); }} {
+    for (const std::string_view field : {"enabled", "max_concurrent_jobs", "timezone", "check_interval_seconds"}) {
+      if (const auto pin = loaded.pin(field)) services_.pins.emplace(field, *pin);
+    }
+  }
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+  ~Server() = default;
+
+  Result<void> start() {
+    for (const HandlerDefinition& definition : config_.handlers) {
+      TRY_ASSIGN(Handler handler, handler_of(definition));
+      handlers_.add_own(definition.type);
+      host_.handle(definition.type, std::move(handler));
+    }
+    TRY(for_each_document(*store_, [this](const Document& document) { return remember(document); }));
+    TRY(make_first_key());
+    if (config_.event_log) {
+      TRY_ASSIGN(EventLog log, EventLog::open(*config_.event_log));
+      log_ = std::make_unique<EventLog>(std::move(log));
+    }
+    host_.on_event([this](const Event& event) {
+      metrics_.hear(event);
+      if (log_) log_->hear(event);
+      events_.hear(event);
+    });
+    host_.start();
+    api_ = std::make_unique<Api>(services_);
+    http_ = std::make_unique<HttpServer>(
+        HttpOptions{.address = config_.listen.address, .port = config_.listen.port},
+        [this](HttpRequest request, Reply reply) { api_->dispatch(std::move(request), std::move(reply)); },
+        [this](const HttpRequest& head, std::size_t& body_max) { return api_->on_head(head, body_max); });
+    TRY(http_->start());
+    keep_streams_alive();
+    return {};
+  }
+
+  void greet() {
+    const std::string host = config_.listen.address.find(':') == std::string::npos ? config_.listen.address
+                                                                                   : "[" + config_.listen.address + "]";
+    const std::string login =
+        sessions_.make_login(Caller{.id = "page", .scope = Scope::admin}, services_.now(), kLoginLength);
+    fmt::print("carillon {} keeps its data in {}\n", version(), config_.db);
+    fmt::print("page  http://{}:{}/#login={}  (signs in once, for 10 minutes)\n", host, http_->port(), login);
+    if (made_key_) fmt::print("key   {}  (admin; made now)\n", key_path(config_.db).string());
+    std::fflush(stdout);
+  }
+
+  void stop() {
+    events_.close();
+    http_->stop(std::chrono::duration_cast<std::chrono::milliseconds>(config_.drain));
+    host_.stop();
+    timers_.stop();
+    pool_.stop();
+  }
+
+ private:
+  EngineHostOptions host_options() {
+    EngineHostOptions options{.engine = {.max_concurrency = config_.max_concurrency,
+                                         .tick = config_.tick,
+                                         .drain = config_.drain,
+                                         .retention = config_.retention,
+                                         .worker = "server",
+                                         .leave_unhandled = true}};
+    options.serves = [this](std::string_view tenant, std::string_view type) { return handlers_.serves(tenant, type); };
+    options.make_runner = [this](const std::shared_ptr<ExecutionEnvironment>& environment, std::uint32_t threads) {
+      WebhookEnvironment webhooks{.sender = sender_, .port = environment->port, .finished = environment->finished};
+      webhooks.target = [this](std::string_view tenant, std::string_view type) -> std::optional<WebhookTarget> {
+        const auto config = handlers_.webhook(tenant, type);
+        if (!config) return std::nullopt;
+        return target_of(*config, store_->jobs().now());
+      };
+      return std::make_unique<SplitRunner>(std::make_unique<WebhookRunner>(std::move(webhooks)),
+                                           std::make_unique<ThreadRunner>(environment, threads),
+                                           [this](std::string_view tenant, std::string_view type) {
+                                             return !handlers_.is_own(type) && handlers_.serves(tenant, type);
+                                           });
+    };
+    return options;
+  }
+
+  Result<void> remember(const Document& document) {
+    const DocumentKey& key = document.key;
+    if (!key.tenant.empty()) tenants_.add(key.tenant);
+    if (key.kind == kKeyKind) {
+      TRY_ASSIGN(ApiKey known, read_key(key.name, document.body));
+      for (const std::string& tenant : known.tenants) tenants_.add(tenant);
+      keys_.put(std::move(known));
+    } else if (key.kind == kHandlerKind) {
+      TRY_ASSIGN(WebhookConfig config, read_stored_webhook(document.body));
+      handlers_.put(key.tenant, key.name, std::move(config));
+    }
+    return {};
+  }
+
+  // The operator's own, or one that is made at the first start.
+  Result<void> make_first_key() {
+    const Instant now = store_->jobs().now();
+    std::optional<NewKey> key;
+    if (config_.admin_key) {
+      TRY_ASSIGN(key, key_from_text(*config_.admin_key, now));
+    } else if (!keys_.has_admin(now)) {
+      key = make_key("admin", Scope::admin, now);
+      TRY(write_key_file(key_path(config_.db), key->text));
+      made_key_ = true;
+    }
+    if (!key) return {};
+    TRY(store_->admin().put_document(
+        {.key = {.tenant = {}, .kind = std::string(kKeyKind), .name = key->key.id}, .body = write_key(key->key)},
+        AuditRow{.at = now, .actor = "server", .action = "key.make", .target = key->key.id, .detail = "{}"}));
+    keys_.put(key->key);
+    return {};
+  }
+
+  void keep_streams_alive() {
+    timers_.after(kKeepAlive, [this] {
+      events_.keep_alive();
+      keep_streams_alive();
+    });
+  }
+
+  const ServerConfig config_;
+  const std::unique_ptr<Store> store_;
+  KeyRing keys_;
+  Sessions sessions_;
+  Tenants tenants_;
+  HandlerBook handlers_;
+  EventHub events_;
+  Metrics metrics_;
+  std::unique_ptr<EventLog> log_;
+  const std::shared_ptr<WebhookSender> sender_;
+  EngineHost host_;
+  Timers timers_;
+  WorkPool pool_;
+  Services services_;
+  std::unique_ptr<Api> api_;
+  std::unique_ptr<HttpServer> http_;
+  bool made_key_ = false;
+};
+
+Result<void> run(const ServeFlags& flags) {
+  TRY_ASSIGN(const LoadedConfig loaded, load_config(flags, environment_of_process()));
+  for (const std::string& warning : loaded.warnings) fmt::print(stderr, "carillon: {}\n", warning);
+  if (loaded.config.clock) return invalid_configuration("the rehearsal clock is not there yet");
+  TRY_ASSIGN(AddressGuard guard, AddressGuard::allowing(loaded.config.webhooks_allow));
+  TRY_ASSIGN(std::unique_ptr<Store> store, open_store_with(loaded.config.db, system_store_clock()));
+  const EndSignals signals;
+  Server server(loaded, std::move(store), std::move(guard));
+  TRY(server.start());
+  server.greet();
+  signals.wait();
+  fmt::print(stderr, "carillon: draining\n");
+  server.stop();
+  return {};
+}
+
+}  // namespace
+
+int serve(const ServeFlags& flags) {
+  const auto ran = run(flags);
+  if (ran) return EXIT_SUCCESS;
+  fmt::print(stderr, "carillon: {}\n", ran.error().message);
+  return EXIT_FAILURE;
+}
+
+}  // namespace carillon::daemon

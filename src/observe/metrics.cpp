@@ -1,0 +1,94 @@
+#include "observe/metrics.h"
+
+#include <prometheus/counter.h>
+#include <prometheus/family.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+#include <variant>
+
+namespace carillon {
+
+namespace {
+
+using prometheus::BuildCounter;
+using prometheus::BuildGauge;
+using prometheus::BuildHistogram;
+using prometheus::Counter;
+using prometheus::Family;
+using prometheus::Gauge;
+using prometheus::Histogram;
+using prometheus::Registry;
+
+const Histogram::BucketBoundaries kMilliseconds{1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 60000};
+
+double milliseconds(Duration duration) { return std::chrono::duration<double, std::milli>(duration).count(); }
+
+Counter& counter(Registry& registry, const std::string& name, const std::string& help) {
+  return BuildCounter().Name(name).Help(help).Register(registry).Add({});
+}
+
+Gauge& gauge(Registry& registry, const std::string& name, const std::string& help) {
+  return BuildGauge().Name(name).Help(help).Register(registry).Add({});
+}
+
+Histogram& histogram(Registry& registry, const std::string& name, const std::string& help) {
+  return BuildHistogram().Name(name).Help(help).Register(registry).Add({}, kMilliseconds);
+}
+
+}  // namespace
+
+struct Metrics::Parts {
+  Registry registry;
+  Counter& picked = counter(registry, "carillon_jobs_picked_total", "Attempts that were started.");
+  Counter& succeeded = counter(registry, "carillon_jobs_succeeded_total", "Attempts that ended well.");
+  Counter& failed = counter(registry, "carillon_jobs_failed_total", "Attempts that ended as error or timeout.");
+  Counter& deferred =
+      counter(registry, "carillon_jobs_deferred_total", "Jobs that were put back by a gate or handler.");
+  Counter& dlq = counter(registry, "carillon_jobs_dlq_total", "Jobs that were parked.");
+  Counter& stalled = counter(registry, "carillon_jobs_stalled_total", "Leases that were lost.");
+  Family<Counter>& finalized =
+      BuildCounter().Name("carillon_finalized_total").Help("Occurrences that got their outcome.").Register(registry);
+  Histogram& handler = histogram(registry, "carillon_handler_duration_ms", "How long attempts took.");
+  Histogram& lateness = histogram(registry, "carillon_start_lateness_ms", "How late attempts were picked.");
+  Histogram& tick = histogram(registry, "carillon_tick_duration_ms", "How long the planner took.");
+  Gauge& depth = gauge(registry, "carillon_queue_depth", "Jobs that are due and wait.");
+  Gauge& in_flight = gauge(registry, "carillon_in_flight", "Attempts that run.");
+
+  void hear(const JobPicked& event) {
+    picked.Increment();
+    lateness.Observe(milliseconds(event.lateness));
+  }
+  void hear(const JobStopped& event) {
+    (event.result == AttemptResult::ok ? succeeded : failed).Increment();
+    handler.Observe(milliseconds(event.duration));
+  }
+  void hear(const Deferred& /*event*/) { deferred.Increment(); }
+  void hear(const JobChanged& event) {
+    if (event.state == JobState::dlq) dlq.Increment();
+  }
+  void hear(const LeaseLost& /*event*/) { stalled.Increment(); }
+  void hear(const Finalized& event) {
+    finalized.Add({{"status", std::string(to_string(event.status))}}).Increment(static_cast<double>(event.count));
+  }
+  void hear(const TickStopped& event) { tick.Observe(milliseconds(event.duration)); }
+  void hear(const QueueDepth& event) { depth.Set(static_cast<double>(event.depth)); }
+  void hear(const InFlight& event) { in_flight.Set(event.in_flight); }
+};
+
+Metrics::Metrics() : parts_(std::make_unique<Parts>()) {}
+Metrics::~Metrics() = default;
+
+void Metrics::hear(const Event& event) {
+  std::visit(
+      [this](const auto& body) {
+        if constexpr (requires { parts_->hear(body); }) parts_->hear(body);
+      },
+      event.body);
+}
+
+std::string Metrics::text() const { return prometheus::TextSerializer().Serialize(parts_->registry.Collect()); }
+
+}  // namespace carillon

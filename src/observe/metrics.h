@@ -1,0 +1,28 @@
+// What has happened, as numbers for Prometheus. Fed by the engine's events; its counters agree with them.
+#pragma once
+
+#include <carillon/events.h>
+
+#include <memory>
+#include <string>
+
+namespace carillon {
+
+class Metrics {
+ public:
+  Metrics();
+  Metrics(const Metrics&) = delete;
+  Metrics& operator=(const Metrics&) = delete;
+  ~Metrics();
+
+  // On the engine's thread.
+  void hear(const Event& event);
+  // The text format. Any thread.
+  std::string text() const;
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace carillon

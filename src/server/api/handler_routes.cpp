@@ -1,0 +1,94 @@
+// Webhook handlers of a tenant's types.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/json_writer.h"
+#include "core/job.h"
+#include "server/api/query_fields.h"
+#include "server/api/services.h"
+
+namespace carillon::server {
+
+namespace {
+
+DocumentKey key_of(const RouteCall& call) {
+  return {.tenant = call.tenant(), .kind = std::string(kHandlerKind), .name = call.params[1]};
+}
+
+AuditRow audit_row(const RouteCall& call, Instant at, std::string_view action) {
+  return {.at = at,
+          .tenant = call.tenant(),
+          .actor = call.caller.actor(),
+          .action = std::string(action),
+          .target = call.params[1],
+          .detail = "{}"};
+}
+
+Result<HttpResponse> get_handler(Services& services, const RouteCall& call) {
+  TRY(QueryFields(call.request).finish());
+  if (services.handlers.is_own(call.params[1])) return json_answer(200, R"({"kind":"operator"})");
+  const auto config = services.handlers.webhook(call.tenant(), call.params[1]);
+  if (!config) {
+    return failed(ErrorCode::not_found, fmt::format("type {} has no handler here", quoted(call.params[1])));
+  }
+  return json_answer(200, write_webhook(*config));
+}
+
+Result<HttpResponse> put_handler(Services& services, const RouteCall& call) {
+  const std::string& type = call.params[1];
+  TRY(check_name("type", type));
+  if (services.handlers.is_own(type)) {
+    return failed(ErrorCode::conflict, fmt::format("type {} is served by the operator's configuration", quoted(type)));
+  }
+  TRY_ASSIGN(WebhookConfig given, parse_webhook(call.request.body, services.guard));
+  const std::optional<WebhookConfig> before = services.handlers.webhook(call.tenant(), type);
+  const bool makes_secret = given.secret.empty() && !before;
+  WebhookConfig config = replaced(before, std::move(given), services.now());
+  Node& node = services.host.node();
+  TRY(node.call<Document>([&](Round& round) {
+    return node.store().admin().put_document({.key = key_of(call), .body = write_stored_webhook(config)},
+                                             audit_row(call, round.now, "handler.put"));
+  }));
+  HttpResponse response = json_answer(200, makes_secret ? write_webhook_with_secret(config) : write_webhook(config));
+  services.handlers.put(call.tenant(), type, std::move(config));
+  TRY(services.serving_changed(call.tenant()));
+  return response;
+}
+
+Result<HttpResponse> delete_handler(Services& services, const RouteCall& call) {
+  Node& node = services.host.node();
+  TRY(node.call<void>([&](Round& round) {
+    return node.store().admin().delete_document(key_of(call), audit_row(call, round.now, "handler.delete"));
+  }));
+  services.handlers.remove(call.tenant(), call.params[1]);
+  TRY(services.serving_changed(call.tenant()));
+  return HttpResponse{.status = 204};
+}
+
+using Work = Result<HttpResponse> (*)(Services&, const RouteCall&);
+
+}  // namespace
+
+void add_handler_routes(RouteTable& table, Services& services) {
+  const auto add = [&](Method method, RouteDoc doc, Work work) {
+    doc.group = "Handlers";
+    table.push_back(
+        {.method = method,
+         .path = "/v1/tenants/{tenant}/handlers/{type}",
+         .needs = method == Method::get ? Needs::read : Needs::tenant,
+         .doc = std::move(doc),
+         .call = [&services,
+                  work](const RouteCall& call) { answer(call, "handler", [&] { return work(services, call); }); },
+         .writes = method == Method::put});
+  };
+  add(Method::get, {.summary = "Who serves a type, without secrets.", .answers = {{200, "Handler"}}}, get_handler);
+  add(Method::put,
+      {.summary = "Call this URL for each job of the type. Without a secret one is made, and shown once.",
+       .body = "HandlerRequest",
+       .answers = {{200, "Handler"}}},
+      put_handler);
+  add(Method::remove, {.summary = "Its jobs wait for workers again.", .answers = {{204, ""}}}, delete_handler);
+}
+
+}  // namespace carillon::server
