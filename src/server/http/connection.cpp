@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/check.h"
 #include "server/http/reply_sink.h"
 
 namespace carillon::server {
@@ -45,8 +46,8 @@ void Connection::received(std::string_view bytes) {
 
 void Connection::input_ended() {
   peer_ended_ = true;
-  const bool streams = std::ranges::contains(exchanges_, Exchange::State::streaming, &Exchange::state);
-  if (streams) aborted_ = true;
+  const auto streams = [](const Exchange& exchange) { return exchange.state == Exchange::State::streaming; };
+  if (std::ranges::any_of(exchanges_, streams)) aborted_ = true;
   call_gone();
   proceed();
 }

@@ -20,6 +20,7 @@ std::vector<Mail> Mailbox::take() {
 std::vector<Mail> Mailbox::close() {
   const std::scoped_lock lock(mutex_);
   closed_ = true;
+  net_thread_ = std::thread::id();  // the system may give its number to another
   return std::exchange(mail_, {});
 }
 

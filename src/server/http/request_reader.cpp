@@ -86,7 +86,7 @@ class Parser final : public http::basic_parser<true> {
                     ec);
     }
     request_.method = *method;
-    Result<Target> parsed = parse_target(to_view(target));
+    Result<Target> parsed = server::parse_target(to_view(target));
     if (!parsed) return refuse({.message = std::move(parsed).error().message}, ec);
     if (parsed->path == "*" && method != Method::options) {
       return refuse({.message = "target \"*\": allowed for OPTIONS only"}, ec);
