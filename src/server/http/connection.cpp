@@ -12,8 +12,8 @@ namespace carillon::server {
 namespace {
 
 // What is read ahead of requests that must wait, so that the end of the connection is noticed.
-constexpr std::size_t kReadAheadMax = 16 * 1024;
-constexpr std::size_t kDiscardMax = 256 * 1024;
+constexpr std::size_t kReadAheadMax = std::size_t{16} * 1024;
+constexpr std::size_t kDiscardMax = std::size_t{256} * 1024;
 
 // Sets a flag for as long as it lives.
 class Busy {
@@ -69,11 +69,14 @@ void Connection::handle(Mail mail) {
 void Connection::proceed() {
   if (lost_ || aborted_) return;
   const Busy busy(busy_);
-  while (read_some() | write_some()) {
+  // Answers make room for requests, and some requests are answered at once.
+  for (bool moved = true; moved;) {
+    moved = read_some();
+    if (write_some()) moved = true;
   }
 }
 
-void Connection::refuse(Refusal refusal) {
+void Connection::refuse(const Refusal& refusal) {
   Exchange& exchange = add_exchange();
   exchange.keep_alive = false;
   input_over_ = true;
@@ -262,7 +265,7 @@ void Connection::accept(Exchange& exchange, StreamMail mail) {
   exchange.state = Exchange::State::ended;
 }
 
-void Connection::accept(Exchange& exchange, TextMail mail) {
+void Connection::accept(Exchange& exchange, const TextMail& mail) {
   if (exchange.state != Exchange::State::streaming) {
     *unsent_ -= mail.text.size();
     return;

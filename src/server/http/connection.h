@@ -48,7 +48,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void handle(Mail mail);
   // Answers become output, requests that had to wait are read. After `handle`, before output is looked at.
   void proceed();
-  void refuse(Refusal refusal);
+  void refuse(const Refusal& refusal);
   // The server stops: streams end, and the connection with the answers that are due.
   void drain();
   // The socket is gone.
@@ -97,7 +97,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void answer(Exchange& exchange, HttpResponse response);
   void accept(Exchange& exchange, SendMail mail);
   void accept(Exchange& exchange, StreamMail mail);
-  void accept(Exchange& exchange, TextMail mail);
+  void accept(Exchange& exchange, const TextMail& mail);
   void accept(Exchange& exchange, EndMail mail);
   void accept(Exchange& exchange, OverflowMail mail);
   void accept(Exchange& exchange, GoneMail mail);

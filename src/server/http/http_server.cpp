@@ -31,10 +31,10 @@ using asio::ip::tcp;
 using Clock = std::chrono::steady_clock;
 using ErrorCodeOf = boost::system::error_code;
 
-constexpr std::size_t kReadBytes = 64 * 1024;
+constexpr std::size_t kReadBytes = std::size_t{64} * 1024;
 constexpr std::size_t kPiecesMax = 64;   // written with one call
 constexpr std::size_t kRefusedMax = 64;  // connections above the limit that are told so
-constexpr std::size_t kLingerBytes = 4 * 1024 * 1024;
+constexpr std::size_t kLingerBytes = std::size_t{4} * 1024 * 1024;
 constexpr auto kLingerTime = std::chrono::seconds(2);
 constexpr auto kAcceptPause = std::chrono::milliseconds(100);  // when no file handle is free
 

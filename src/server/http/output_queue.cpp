@@ -9,7 +9,7 @@ namespace carillon::server {
 
 namespace {
 
-constexpr std::size_t kJoinedMax = 16 * 1024;
+constexpr std::size_t kJoinedMax = std::size_t{16} * 1024;
 
 }  // namespace
 

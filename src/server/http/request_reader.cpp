@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "server/http/chunked_body.h"
 #include "server/http/target.h"
 
 namespace carillon::server {
@@ -22,9 +23,8 @@ namespace beast = boost::beast;
 namespace http = boost::beast::http;
 
 constexpr std::size_t kHeadersMax = 100;
-constexpr std::size_t kEmptyLinesMax = 2;             // before a request
-constexpr std::size_t kBodyReserveMax = 64 * 1024;    // what a Content-Length alone makes us set aside
-constexpr std::size_t kBetweenChunksMax = 16 * 1024;  // the line before a chunk, or all that stands behind the last
+constexpr std::size_t kEmptyLinesMax = 2;                        // before a request
+constexpr std::size_t kBodyReserveMax = std::size_t{64} * 1024;  // what a Content-Length alone makes us set aside
 
 std::string lower_case(std::string_view text) {
   std::string lower(text);
@@ -54,12 +54,12 @@ bool is_host(std::string_view host) {
   });
 }
 
-// One request. The library finds the parts; what they may be is decided here.
+// The head of one request. The library finds the parts; what they may be is decided here.
 class Parser final : public http::basic_parser<true> {
  public:
   Parser() {
     header_limit(std::numeric_limits<std::uint32_t>::max());  // the head was measured before
-    body_limit(boost::none);                                  // counted here
+    body_limit(boost::none);
   }
 
   HttpRequest& request() { return request_; }
@@ -67,11 +67,6 @@ class Parser final : public http::basic_parser<true> {
   bool expects_continue() const { return expects_continue_; }
   // Set whenever parsing ended with an error that was found here.
   std::optional<Refusal>& refusal() { return refusal_; }
-
-  void allow_body(std::size_t body_max) {
-    body_max_ = body_max;
-    if (content_length() && *content_length() > body_max) refuse_body(*content_length());
-  }
 
  private:
   void on_request_impl(http::verb verb, beast::string_view name, beast::string_view target, int version,
@@ -103,7 +98,6 @@ class Parser final : public http::basic_parser<true> {
 
   void on_field_impl(http::field /*field*/, beast::string_view name, beast::string_view value,
                      beast::error_code& ec) override {
-    if (is_header_done()) return;  // behind a chunked body: nobody asks for those
     if (request_.headers.size() == kHeadersMax) {
       return refuse(
           {.status = 431, .code = "head_too_large", .message = fmt::format("more than {} headers", kHeadersMax)}, ec);
@@ -151,42 +145,27 @@ class Parser final : public http::basic_parser<true> {
     if (encodings > 0 && http_1_0_) return refuse({.message = "Transfer-Encoding in HTTP/1.0"}, ec);
   }
 
-  void on_body_init_impl(const boost::optional<std::uint64_t>& length, beast::error_code& /*ec*/) override {
-    if (length) request_.body.reserve(std::min<std::uint64_t>(*length, kBodyReserveMax));
+  // Bodies are read by others.
+  void on_body_init_impl(const boost::optional<std::uint64_t>& /*length*/, beast::error_code& /*ec*/) override {
+    UNREACHABLE();
   }
-
-  std::size_t on_body_impl(beast::string_view text, beast::error_code& /*ec*/) override {
-    request_.body.append(text.data(), text.size());
-    return text.size();
+  std::size_t on_body_impl(beast::string_view /*text*/, beast::error_code& /*ec*/) override { UNREACHABLE(); }
+  void on_chunk_header_impl(std::uint64_t /*size*/, beast::string_view /*extensions*/,
+                            beast::error_code& /*ec*/) override {
+    UNREACHABLE();
   }
-
-  void on_chunk_header_impl(std::uint64_t size, beast::string_view /*extensions*/, beast::error_code& ec) override {
-    chunks_size_ = size > body_max_ ? size : chunks_size_ + size;
-    if (chunks_size_ <= body_max_) return;
-    refuse_body(chunks_size_);
-    ec = http::error::body_limit;
+  std::size_t on_chunk_body_impl(std::uint64_t /*remain*/, beast::string_view /*text*/,
+                                 beast::error_code& /*ec*/) override {
+    UNREACHABLE();
   }
-
-  std::size_t on_chunk_body_impl(std::uint64_t /*remain*/, beast::string_view text, beast::error_code& ec) override {
-    return on_body_impl(text, ec);
-  }
-
   void on_finish_impl(beast::error_code& /*ec*/) override {}
 
   void refuse(Refusal refusal, beast::error_code& ec) {
     refusal_ = std::move(refusal);
     ec = http::error::bad_value;
   }
-  void refuse_body(std::uint64_t size) {
-    refusal_ = {.status = 413,
-                .code = "body_too_large",
-                .message = fmt::format("body of {} bytes or more: at most {} are allowed", size, body_max_)};
-  }
-
   HttpRequest request_;
   std::optional<Refusal> refusal_;
-  std::uint64_t body_max_ = 0;
-  std::uint64_t chunks_size_ = 0;
   bool http_1_0_ = false;
   bool expects_continue_ = false;
 };
@@ -194,7 +173,7 @@ class Parser final : public http::basic_parser<true> {
 // Whether the request line ends like one of another version.
 bool names_a_version(std::string_view head) {
   const std::string_view line = head.substr(0, head.find('\r'));
-  if (line.size() < 9) return false;
+  if (line.size() < 9 || std::ranges::count(line, ' ') != 2) return false;
   const std::string_view version = line.substr(line.size() - 9);
   return version.starts_with(" HTTP/") && std::isdigit(static_cast<unsigned char>(version[6])) != 0 &&
          version[7] == '.' && std::isdigit(static_cast<unsigned char>(version[8])) != 0;
@@ -211,9 +190,6 @@ Refusal refusal_of(const beast::error_code& ec, std::string_view head) {
   if (ec == http::error::bad_content_length || ec == http::error::multiple_content_length ||
       ec == http::error::bad_transfer_encoding) {
     return {.message = "Content-Length and Transfer-Encoding: expected at most one of them, once"};
-  }
-  if (ec == http::error::bad_chunk || ec == http::error::bad_chunk_extension) {
-    return {.message = "chunked body: a chunk does not begin with its size"};
   }
   return {.message = fmt::format("not a valid HTTP request: {}", ec.message())};
 }
@@ -247,6 +223,7 @@ class RequestReader::Impl {
   }
 
   std::optional<Parser>& parser() { return parser_; }
+  void allow_body(std::size_t body_max) { body_max_ = body_max; }
   const Refusal& refusal() const {
     CHECK(refusal_);
     return *refusal_;
@@ -293,6 +270,7 @@ class RequestReader::Impl {
     CHECK(used == head.size() && parser_->is_header_done());
     at_ += used;
     phase_ = Phase::body;
+    body_max_ = 0;
     return Step::head;
   }
 
@@ -329,23 +307,43 @@ class RequestReader::Impl {
   }
 
   Step read_body() {
-    if (parser_->refusal()) return refuse(*std::move(parser_->refusal()));
-    while (!parser_->is_done()) {
-      const std::string_view rest = std::string_view(input_).substr(at_);
-      if (rest.empty()) return Step::need_more;
-      beast::error_code ec;
-      const std::size_t used = parser_->put(boost::asio::const_buffer(rest.data(), rest.size()), ec);
-      at_ += used;
-      if (ec == http::error::need_more) {
-        if (rest.size() - used > kBetweenChunksMax) {
-          return refuse({.message = fmt::format("chunked body: more than {} bytes between chunks", kBetweenChunksMax)});
-        }
-        return Step::need_more;
-      }
-      if (ec) return refuse(parser_->refusal() ? *std::move(parser_->refusal()) : refusal_of(ec, {}));
+    std::string_view rest = std::string_view(input_).substr(at_);
+    const std::size_t before = rest.size();
+    const Step step = parser_->chunked() ? read_chunks(rest) : read_length(rest);
+    at_ += before - rest.size();
+    if (step == Step::request) {
+      phase_ = Phase::between;
+      chunks_.reset();
     }
-    phase_ = Phase::between;
-    return Step::request;
+    return step;
+  }
+
+  Step read_length(std::string_view& rest) {
+    const std::uint64_t length = parser_->content_length().value_or(0);
+    if (length > body_max_) return refuse_body();
+    std::string& body = parser_->request().body;
+    if (body.empty()) body.reserve(std::min<std::uint64_t>(length, kBodyReserveMax));
+    const std::size_t part = std::min<std::uint64_t>(length - body.size(), rest.size());
+    body.append(rest.substr(0, part));
+    rest.remove_prefix(part);
+    return body.size() == length ? Step::request : Step::need_more;
+  }
+
+  Step read_chunks(std::string_view& rest) {
+    if (!chunks_) chunks_.emplace(body_max_);
+    switch (chunks_->read(rest, parser_->request().body)) {
+      case ChunkedBody::Step::need_more: return Step::need_more;
+      case ChunkedBody::Step::done: return Step::request;
+      case ChunkedBody::Step::malformed: return refuse({.message = fmt::format("chunked body: {}", chunks_->reason())});
+      case ChunkedBody::Step::too_large: return refuse_body();
+    }
+    UNREACHABLE();
+  }
+
+  Step refuse_body() {
+    return refuse({.status = 413,
+                   .code = "body_too_large",
+                   .message = fmt::format("body: at most {} bytes are allowed here", body_max_)});
   }
 
   Step refuse(Refusal refusal) {
@@ -361,6 +359,8 @@ class RequestReader::Impl {
   std::size_t empty_lines_ = 0;
   Phase phase_ = Phase::between;
   std::optional<Parser> parser_;
+  std::size_t body_max_ = 0;
+  std::optional<ChunkedBody> chunks_;
   std::optional<Refusal> refusal_;
 };
 
@@ -370,7 +370,7 @@ RequestReader::~RequestReader() = default;
 void RequestReader::append(std::string_view bytes) { impl_->append(bytes); }
 RequestReader::Step RequestReader::next() { return impl_->next(); }
 HttpRequest& RequestReader::head() { return impl_->parser()->request(); }
-void RequestReader::allow_body(std::size_t body_max) { impl_->parser()->allow_body(body_max); }
+void RequestReader::allow_body(std::size_t body_max) { impl_->allow_body(body_max); }
 bool RequestReader::has_body() const { return !impl_->parser()->is_done(); }
 bool RequestReader::expects_continue() const { return impl_->parser()->expects_continue(); }
 bool RequestReader::keep_alive() const { return impl_->parser()->keep_alive(); }

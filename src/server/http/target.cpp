@@ -61,7 +61,7 @@ Result<std::string_view> without_authority(std::string_view target) {
   for (const std::string_view scheme : {"http://", "https://"}) {
     if (!target.starts_with(scheme)) continue;
     const std::size_t end = target.find_first_of("/?", scheme.size());
-    if (end == scheme.size()) break;
+    if (std::min(end, target.size()) == scheme.size()) break;  // no host
     if (end == std::string_view::npos) return std::string_view("/");
     if (target[end] == '/') return target.substr(end);
     break;

@@ -94,7 +94,7 @@ TEST_P(GoneClients, AreNoticedByAStream) {
 }
 
 INSTANTIATE_TEST_SUITE_P(AClientThat, GoneClients, ::testing::Values("closes", "resets", "ends"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& how) { return std::string(how.param); });
 
 TEST(HttpReply, NobodyIsGoneOnceItIsAnswered) {
   TestServer test;
