@@ -203,6 +203,7 @@ class HttpServer::Impl {
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
+  // NOLINTNEXTLINE(bugprone-exception-escape): without memory to stop with, there is nothing to go on with
   ~Impl() {
     stop(std::chrono::milliseconds(0));
     service_.mailbox->close();
