@@ -21,10 +21,10 @@ struct HttpOptions {
   std::string address = "127.0.0.1";
   std::uint16_t port = 7440;  // 0: any that is free
   std::size_t connections_max = 10'000;
-  std::size_t head_max = 16 * 1024;
-  std::size_t body_max = 1024 * 1024;         // unless `on_head` says otherwise
-  std::size_t pipelined_max = 64;             // requests of one connection whose answers are not sent
-  std::size_t unsent_max = 64 * 1024 * 1024;  // bytes of answers that one connection does not read
+  std::size_t head_max = std::size_t{16} * 1024;
+  std::size_t body_max = std::size_t{1024} * 1024;         // unless `on_head` says otherwise
+  std::size_t pipelined_max = 64;                          // requests of one connection whose answers are not sent
+  std::size_t unsent_max = std::size_t{64} * 1024 * 1024;  // bytes of answers that one connection does not read
   std::chrono::milliseconds head_time = std::chrono::seconds(10);   // from its first byte to its end
   std::chrono::milliseconds body_time = std::chrono::seconds(60);   // the whole body
   std::chrono::milliseconds idle_time = std::chrono::seconds(75);   // between requests

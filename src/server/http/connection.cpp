@@ -1,0 +1,358 @@
+#include "server/http/connection.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "base/check.h"
+#include "server/http/reply_sink.h"
+
+namespace carillon::server {
+
+namespace {
+
+// What is read ahead of requests that must wait, so that the end of the connection is noticed.
+constexpr std::size_t kReadAheadMax = std::size_t{16} * 1024;
+constexpr std::size_t kDiscardMax = std::size_t{256} * 1024;
+
+// Sets a flag for as long as it lives.
+class Busy {
+ public:
+  explicit Busy(bool& flag) : flag_(flag), before_(std::exchange(flag, true)) {}
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+  ~Busy() { flag_ = before_; }
+
+ private:
+  bool& flag_;
+  const bool before_;
+};
+
+}  // namespace
+
+Connection::Connection(Service& service, std::string peer)
+    : service_(service), peer_(std::move(peer)), reader_(service.options.head_max) {}
+
+// ---- What happened ---------------------------------------------------------------------------------------------
+
+void Connection::received(std::string_view bytes) {
+  if (input_over_) {
+    discarded_ += bytes.size();
+    return;
+  }
+  reader_.append(bytes);
+  proceed();
+}
+
+void Connection::input_ended() {
+  peer_ended_ = true;
+  const auto streams = [](const Exchange& exchange) { return exchange.state == Exchange::State::streaming; };
+  if (std::ranges::any_of(exchanges_, streams)) aborted_ = true;
+  call_gone();
+  proceed();
+}
+
+void Connection::sent(std::size_t bytes) {
+  progressed_ = true;
+  *unsent_ -= output_.sent(bytes);
+}
+
+void Connection::handle(Mail mail) {
+  Exchange* const exchange = find(mail.number);
+  if (exchange != nullptr) {
+    std::visit([&](auto& content) { accept(*exchange, std::move(content)); }, mail.content);
+  } else if (const auto* const text = std::get_if<TextMail>(&mail.content)) {
+    *unsent_ -= text->text.size();
+  }
+}
+
+void Connection::proceed() {
+  if (lost_ || aborted_) return;
+  const Busy busy(busy_);
+  // Answers make room for requests, and some requests are answered at once.
+  for (bool moved = true; moved;) {
+    moved = read_some();
+    if (write_some()) moved = true;
+  }
+}
+
+void Connection::refuse(const Refusal& refusal) {
+  Exchange& exchange = add_exchange();
+  exchange.keep_alive = false;
+  input_over_ = true;
+  refused_ = true;
+  owes_continue_ = false;
+  answer(exchange, error_response(refusal.status, refusal.code, refusal.message));
+}
+
+void Connection::drain() {
+  for (Exchange& exchange : exchanges_) {
+    if (exchange.state != Exchange::State::streaming) continue;
+    exchange.over->store(true);
+    exchange.state = Exchange::State::ended;
+    if (exchange.gone)
+      service_.mailbox->post({.to = {}, .content = GoneMail{.gone = std::exchange(exchange.gone, {})}});
+  }
+  proceed();
+}
+
+void Connection::lost() {
+  lost_ = true;
+  for (const Exchange& exchange : exchanges_) {
+    if (exchange.over) exchange.over->store(true);
+  }
+  const std::vector<std::function<void()>> gone = take_gone();
+  exchanges_.clear();
+  for (const auto& call : gone) call();
+}
+
+void Connection::expired(Time now) {
+  const bool in_request = phase_ == Phase::head || phase_ == Phase::body;
+  if (write_until_ <= now || !in_request) {
+    aborted_ = true;
+    return;
+  }
+  refuse({.status = 408,
+          .code = "request_timeout",
+          .message = phase_ == Phase::head ? "the head of the request did not come in time"
+                                           : "the body of the request did not come in time"});
+}
+
+// ---- What is wanted --------------------------------------------------------------------------------------------
+
+bool Connection::wants_input() const {
+  if (aborted_ || peer_ended_) return false;
+  if (input_over_) return discarded_ < kDiscardMax;
+  return may_parse() || reader_.unread() < kReadAheadMax;
+}
+
+bool Connection::is_finished() const {
+  if (aborted_) return true;
+  if (!exchanges_.empty() || !output_.empty()) return false;
+  return input_over_ || (service_.draining && reader_.phase() == RequestReader::Phase::between);
+}
+
+Connection::Time Connection::deadline(Time now) {
+  const HttpOptions& options = service_.options;
+  const Phase current = phase();
+  const std::uint64_t number = first_ + exchanges_.size();
+  if (current != phase_ || number != phase_number_) {
+    phase_ = current;
+    phase_number_ = number;
+    switch (current) {
+      case Phase::idle: phase_until_ = now + options.idle_time; break;
+      case Phase::head: phase_until_ = now + options.head_time; break;
+      case Phase::body: phase_until_ = now + options.body_time; break;
+      case Phase::none: phase_until_ = Time::max(); break;
+    }
+  }
+  if (output_.empty()) {
+    write_until_ = Time::max();
+  } else if (progressed_ || write_until_ == Time::max()) {
+    write_until_ = now + options.write_time;
+  }
+  progressed_ = false;
+  return std::min(phase_until_, write_until_);
+}
+
+Connection::Phase Connection::phase() const {
+  if (input_over_ || peer_ended_ || !may_parse()) return Phase::none;
+  switch (reader_.phase()) {
+    case RequestReader::Phase::between: return exchanges_.empty() && output_.empty() ? Phase::idle : Phase::none;
+    case RequestReader::Phase::head: return Phase::head;
+    case RequestReader::Phase::body: return Phase::body;
+  }
+  UNREACHABLE();
+}
+
+// ---- Requests --------------------------------------------------------------------------------------------------
+
+bool Connection::may_parse() const {
+  if (input_over_ || exchanges_.size() >= service_.options.pipelined_max) return false;
+  if (*unsent_ > service_.options.unsent_max) return false;
+  // The first has nothing but the end of the connection to mark the end of a stream.
+  return exchanges_.empty() || !(exchanges_.back().http_1_0 || service_.draining);
+}
+
+// Makes requests of what was received. Whether there were any.
+bool Connection::read_some() {
+  bool any = false;
+  while (may_parse()) {
+    switch (reader_.next()) {
+      case RequestReader::Step::need_more:
+        if (peer_ended_) input_over_ = true;
+        return any;
+      case RequestReader::Step::head: read_head(); break;
+      case RequestReader::Step::request: dispatch_request(); break;
+      case RequestReader::Step::refused: refuse(reader_.refusal()); break;
+    }
+    any = true;
+  }
+  return any;
+}
+
+void Connection::read_head() {
+  reader_.head().peer = peer_;
+  std::size_t body_max = service_.options.body_max;
+  std::optional<HttpResponse> refusal;
+  if (service_.on_head) refusal = service_.on_head(reader_.head(), body_max);
+  if (!refusal) {
+    reader_.allow_body(body_max);
+    owes_continue_ = reader_.expects_continue() && reader_.has_body() && reader_.unread() == 0;
+    return;
+  }
+  Exchange& exchange = add_exchange();
+  exchange.head_only = reader_.head().method == Method::head;
+  exchange.http_1_0 = reader_.is_http_1_0();
+  exchange.keep_alive = reader_.keep_alive() && !reader_.has_body();
+  if (!exchange.keep_alive) input_over_ = true;
+  refused_ = reader_.has_body();
+  skips_request_ = true;
+  answer(exchange, *std::move(refusal));
+}
+
+void Connection::dispatch_request() {
+  if (std::exchange(skips_request_, false)) {
+    reader_.take();
+    return;
+  }
+  const std::uint64_t number = first_ + exchanges_.size();
+  Exchange& exchange = add_exchange();
+  exchange.http_1_0 = reader_.is_http_1_0();
+  exchange.keep_alive = reader_.keep_alive();
+  if (!exchange.keep_alive) input_over_ = true;
+  owes_continue_ = false;
+  HttpRequest request = reader_.take();
+  exchange.head_only = request.method == Method::head;
+  service_.dispatch(std::move(request), make_reply({.mailbox = service_.mailbox,
+                                                    .connection = weak_from_this(),
+                                                    .unsent = unsent_,
+                                                    .unsent_max = service_.options.unsent_max,
+                                                    .number = number}));
+}
+
+Connection::Exchange& Connection::add_exchange() { return exchanges_.emplace_back(); }
+
+Connection::Exchange* Connection::find(std::uint64_t number) {
+  if (number < first_ || number - first_ >= exchanges_.size()) return nullptr;
+  return &exchanges_[number - first_];
+}
+
+// ---- Answers ---------------------------------------------------------------------------------------------------
+
+void Connection::answer(Exchange& exchange, HttpResponse response) {
+  exchange.state = Exchange::State::ready;
+  exchange.counted = response.body.size();
+  *unsent_ += exchange.counted;
+  exchange.response = std::move(response);
+}
+
+void Connection::accept(Exchange& exchange, SendMail mail) {
+  const std::function<void()> forgotten = std::exchange(exchange.gone, {});
+  answer(exchange, std::move(mail.response));
+}
+
+void Connection::accept(Exchange& exchange, StreamMail mail) {
+  exchange.response = std::move(mail.head);
+  exchange.over = std::move(mail.over);
+  exchange.state = Exchange::State::streaming;
+  if (exchange.http_1_0) {
+    exchange.keep_alive = false;
+    input_over_ = true;
+  }
+  if (!exchange.head_only && !service_.draining && !peer_ended_) return;
+  exchange.over->store(true);
+  exchange.state = Exchange::State::ended;
+}
+
+void Connection::accept(Exchange& exchange, const TextMail& mail) {
+  if (exchange.state != Exchange::State::streaming) {
+    *unsent_ -= mail.text.size();
+    return;
+  }
+  exchange.counted += mail.text.size();
+  exchange.text += exchange.http_1_0 ? mail.text : chunk_of(mail.text);
+}
+
+void Connection::accept(Exchange& exchange, EndMail /*mail*/) {
+  if (exchange.state == Exchange::State::streaming) exchange.state = Exchange::State::ended;
+}
+
+void Connection::accept(Exchange& /*exchange*/, OverflowMail /*mail*/) { aborted_ = true; }
+
+void Connection::accept(Exchange& exchange, GoneMail mail) {
+  if (exchange.state == Exchange::State::ready || exchange.state == Exchange::State::ended) return;
+  if (!peer_ended_) {
+    exchange.gone = std::move(mail.gone);
+  } else if (busy_) {
+    // Whoever registers it may hold a lock that it takes as well.
+    service_.mailbox->post({.to = {}, .content = std::move(mail)});
+  } else {
+    mail.gone();
+  }
+}
+
+std::vector<std::function<void()>> Connection::take_gone() {
+  std::vector<std::function<void()>> gone;
+  for (Exchange& exchange : exchanges_) {
+    if (exchange.gone) gone.push_back(std::exchange(exchange.gone, {}));
+  }
+  return gone;
+}
+
+void Connection::call_gone() {
+  const Busy busy(busy_);
+  for (const auto& call : take_gone()) call();
+}
+
+// Moves answers that are due into the output. Whether that makes room for requests.
+bool Connection::write_some() {
+  bool any = false;
+  while (!exchanges_.empty() && write_front()) {
+    // Destroyed when it has left the list: it may hold a reply.
+    const Exchange done = std::move(exchanges_.front());
+    exchanges_.pop_front();
+    ++first_;
+    any = true;
+  }
+  if (exchanges_.empty() && owes_continue_) {
+    owes_continue_ = false;
+    output_.add(std::string(kContinue));
+  }
+  return any;
+}
+
+// Writes what there is of the first answer. Whether that was all.
+bool Connection::write_front() {
+  Exchange& exchange = exchanges_.front();
+  if (exchange.state == Exchange::State::waiting) return false;
+  const std::size_t counted = std::exchange(exchange.counted, 0);
+  if (exchange.state == Exchange::State::ready) {
+    write_head(exchange, Framing::length);
+    const bool with_body =
+        !exchange.head_only && has_body(exchange.response->status) && !exchange.response->body.empty();
+    if (with_body) {
+      output_.add(std::move(exchange.response->body), counted);
+    } else {
+      *unsent_ -= counted;
+    }
+    return true;
+  }
+  const Framing framing = exchange.http_1_0 ? Framing::until_end : Framing::chunked;
+  if (!std::exchange(exchange.head_written, true)) write_head(exchange, framing);
+  output_.add(std::exchange(exchange.text, {}), counted);
+  if (exchange.state == Exchange::State::streaming) return false;
+  if (framing == Framing::chunked && !exchange.head_only) output_.add(std::string(kLastChunk));
+  return true;
+}
+
+void Connection::write_head(Exchange& exchange, Framing framing) {
+  const bool is_last = exchanges_.size() == 1 && (input_over_ || service_.draining);
+  const bool close = !exchange.keep_alive || is_last;
+  if (close) input_over_ = true;
+  output_.add(
+      response_head(*exchange.response,
+                    {.framing = framing, .http_1_0 = exchange.http_1_0, .close = close, .date = service_.date.now()}));
+}
+
+}  // namespace carillon::server

@@ -1,0 +1,74 @@
+// How answers reach the net thread: other threads put them into its mailbox.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <variant>
+#include <vector>
+
+#include "server/http/message.h"
+
+namespace carillon::server {
+
+class Connection;
+
+// Bytes of answers that a connection has not sent; streams add to it from any thread.
+using Unsent = std::atomic<std::size_t>;
+
+// Set when nothing more of a stream will be sent.
+using StreamOver = std::atomic<bool>;
+
+struct SendMail {
+  HttpResponse response;
+};
+struct StreamMail {
+  HttpResponse head;
+  std::shared_ptr<StreamOver> over;
+};
+struct TextMail {
+  std::string text;
+};
+struct EndMail {};
+// A stream that its client does not read fast enough.
+struct OverflowMail {};
+struct GoneMail {
+  std::function<void()> gone;
+};
+
+struct Mail {
+  std::weak_ptr<Connection> to;  // only the net thread may lock it
+  std::uint64_t number = 0;      // of the request, counted on its connection
+  std::variant<SendMail, StreamMail, TextMail, EndMail, OverflowMail, GoneMail> content;
+};
+
+// Outlives its server for as long as somebody has a reply to give.
+class Mailbox {
+ public:
+  // `wake` is called when mail has come into an empty box, under its lock: it must be quick.
+  explicit Mailbox(std::function<void()> wake) : wake_(std::move(wake)) {}
+
+  // False if it is closed.
+  bool post(Mail mail);
+  std::vector<Mail> take();
+  // Nothing is taken in and `wake` is not called from now on. What was left is returned.
+  std::vector<Mail> close();
+
+  // Called by the net thread, before it gives replies out.
+  void belongs_to_this_thread() { net_thread_ = std::this_thread::get_id(); }
+  bool is_net_thread() const { return std::this_thread::get_id() == net_thread_.load(); }
+
+ private:
+  std::atomic<std::thread::id> net_thread_;
+  std::mutex mutex_;
+  std::function<void()> wake_;
+  std::vector<Mail> mail_;
+  bool closed_ = false;
+};
+
+}  // namespace carillon::server
