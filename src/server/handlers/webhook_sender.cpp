@@ -268,14 +268,15 @@ class WebhookSender::Parts {
   }
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
-  ~Parts() {
+  ~Parts() { curl_multi_cleanup(multi_); }
+
+  void stop() {
     {
       const std::scoped_lock lock(mutex_);
       stopping_ = true;
     }
     curl_multi_wakeup(multi_);
     thread_.join();
-    curl_multi_cleanup(multi_);
   }
 
   void post(std::function<void()> task) {
@@ -415,7 +416,8 @@ class WebhookSender::Parts {
 };
 
 WebhookSender::WebhookSender(Options options) : parts_(std::make_unique<Parts>(std::move(options))) {}
-WebhookSender::~WebhookSender() = default;
+// Here, and not with the parts: whoever hears of an end may still use the sender.
+WebhookSender::~WebhookSender() { parts_->stop(); }
 
 std::uint64_t WebhookSender::send(WebhookCall call, Done done) {
   const std::uint64_t id = parts_->next_id();
