@@ -65,7 +65,8 @@ TEST(AddressGuard, PublicAddressesAndNamesPass) {
 // The judge: what the C library would connect to.
 TEST(AddressGuard, SpellingsMeanWhatTheResolverMakesOfThem) {
   int compared = 0;
-  for (const auto& hosts : {std::span<const std::string_view>(kBlockedLiterals), std::span(kPublicLiterals)}) {
+  for (const auto& hosts :
+       {std::span<const std::string_view>(kBlockedLiterals), std::span<const std::string_view>(kPublicLiterals)}) {
     for (std::string_view host : hosts) {
       if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
       addrinfo hints{};
