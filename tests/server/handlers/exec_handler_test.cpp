@@ -118,9 +118,11 @@ TEST(ExecHandler, ItsEnvironmentIsCleanAndSaysWhichJobItIs) {
   unsetenv("SOME_TOKEN");
   EXPECT_EQ(seen,
             "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\nLANG=C.UTF-8\nREPORTS=/srv/reports\n"
-            "CARILLON_JOB_ID=01900000-0000-7000-8000-000000000001\nCARILLON_TENANT=acme\nCARILLON_QUEUE=default\n"
-            "CARILLON_TYPE=report.build\nCARILLON_ATTEMPT=1\nCARILLON_TOKEN=0\n"
-            "CARILLON_RUN_AT=2026-03-02T12:00:00.000Z\n");
+            "CARILLON_JOB_ID=" +
+                format_job_id({.value = 1}) +
+                "\nCARILLON_TENANT=acme\nCARILLON_QUEUE=default\n"
+                "CARILLON_TYPE=report.build\nCARILLON_ATTEMPT=1\nCARILLON_TOKEN=0\n"
+                "CARILLON_RUN_AT=2026-03-02T12:00:00.000Z\n");
 }
 
 TEST(ExecHandler, TheExitCodeDecides) {

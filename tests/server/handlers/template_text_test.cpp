@@ -24,7 +24,7 @@ TEST(TemplateText, FieldsAreFilledIn) {
             R"(1.50 true {"x": [1]})");
   EXPECT_EQ(rendered("{{payload}}", R"("all")"), "all");
   EXPECT_EQ(rendered("{{job.id}}/{{job.tenant}}/{{job.type}}/{{job.attempt}}/{{job.schedule}}", "null"),
-            "01900000-0000-7000-8000-000000000001/acme/report.build/1/");
+            format_job_id({.value = 1}) + "/acme/report.build/1/");
 }
 
 TEST(TemplateText, AValueIsNeverReadAsATemplate) {

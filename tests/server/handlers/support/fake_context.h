@@ -14,7 +14,7 @@ namespace carillon::test {
 class FakeContext final : public JobContext {
  public:
   explicit FakeContext(std::string payload = "null") {
-    running.id = *parse_job_id("01900000-0000-7000-8000-000000000001");
+    running.id = {.value = 1};
     running.tenant = "acme";
     running.queue = "default";
     running.type = "report.build";
