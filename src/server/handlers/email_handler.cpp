@@ -151,7 +151,7 @@ using List = std::unique_ptr<curl_slist, FreeList>;
 
 struct Sending {
   std::string_view left;
-  std::string reply;  // the server's last line
+  std::string reply;  // the server's last refusal, else its last line
   const JobContext* context = nullptr;
 };
 
@@ -168,7 +168,9 @@ static std::size_t give(char* into, std::size_t size, std::size_t count, void* u
 static std::size_t hear(char* data, std::size_t size, std::size_t count, void* user) {
   std::string_view line(data, size * count);
   while (!line.empty() && (line.back() == '\r' || line.back() == '\n')) line.remove_suffix(1);
-  if (!line.empty()) static_cast<Sending*>(user)->reply = line.substr(0, kReplyBytesMax);
+  std::string& reply = static_cast<Sending*>(user)->reply;
+  const auto is_refusal = [](std::string_view text) { return text.starts_with('4') || text.starts_with('5'); };
+  if (is_refusal(line) || !is_refusal(reply)) reply = line.substr(0, kReplyBytesMax);
   return size * count;
 }
 

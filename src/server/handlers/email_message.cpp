@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kLineEnd = "\r\n";
 constexpr std::size_t kPlainHeaderMax = 70;
-constexpr std::size_t kWordBytesMax = 45;  // 60 characters of Base64, 72 with what surrounds them
+constexpr std::size_t kWordBytesMax = 39;  // 52 characters of Base64, 64 with what surrounds them
 constexpr std::size_t kLineMax = 75;       // and a soft line end
 constexpr std::size_t kHashDigits = 32;
 

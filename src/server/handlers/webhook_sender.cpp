@@ -186,6 +186,12 @@ void set_up(Transfer& transfer, const WebhookSender::Options& options) {
   }
 }
 
+std::string blocked_text(const Transfer& transfer) {
+  return fmt::format(
+      "the webhook's host {} is at {}, which may not be reached; the operator may allow it under [webhooks] allow",
+      transfer.url.host, transfer.blocked);
+}
+
 void read_answer(Transfer& transfer, CURLcode code) {
   WebhookAnswer& answer = transfer.answer;
   long status = 0;
@@ -200,10 +206,7 @@ void read_answer(Transfer& transfer, CURLcode code) {
     answer.kind = WebhookAnswer::Kind::answered;
   } else if (!transfer.blocked.empty() && !transfer.opened) {
     answer.kind = WebhookAnswer::Kind::blocked;
-    answer.error = fmt::format(
-        "the webhook's host {} is at {}, which may not be reached; the operator may allow it under "
-        "[webhooks] allow",
-        transfer.url.host, transfer.blocked);
+    answer.error = blocked_text(transfer);
   } else if (code == CURLE_OPERATION_TIMEDOUT) {
     answer.kind = WebhookAnswer::Kind::timed_out;
     answer.error = fmt::format("no answer from {} within {}", host, format_duration(transfer.call.timeout));
@@ -307,6 +310,13 @@ class WebhookSender::Parts {
     }
     transfer->url = *std::move(url);
     transfer->breaker = fmt::format("{}:{}", transfer->url.host, transfer->url.port);
+    // Whatever a resolver would make of it.
+    if (transfer->url.literal && !transfer->may_reach(transfer->url.literal, transfer->url.port)) {
+      transfer->answer.kind = WebhookAnswer::Kind::blocked;
+      transfer->answer.error = blocked_text(*transfer);
+      transfer->done(std::move(transfer->answer));
+      return;
+    }
     if (const auto wait = breakers_.closed_for(transfer->breaker, boot_now())) {
       transfer->answer.kind = WebhookAnswer::Kind::breaker_open;
       transfer->answer.wait = *wait;

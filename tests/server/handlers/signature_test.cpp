@@ -19,9 +19,9 @@ std::int64_t seconds_of(Instant at) { return std::chrono::floor<std::chrono::sec
 const std::vector<std::string> kBodies = {"",
                                           "{}",
                                           R"({"job":{"payload":"ünï ☃ 🎉"},"attempt":1})",
-                                          "no JSON at all",
-                                          "line\nline\r\n",
-                                          std::string(100'000, 'x')};
+                                          "[1,\n 2]\r\n",
+                                          " {\"a\":\t1.50}\n",
+                                          '"' + std::string(100'000, 'x') + '"'};
 
 std::string request(std::string_view op, const std::string& secret, std::int64_t timestamp, const std::string& body,
                     const std::string& signature) {
