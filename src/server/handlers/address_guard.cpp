@@ -94,8 +94,8 @@ std::optional<std::uint64_t> parse_part(std::string_view text) {
     text.remove_prefix(1);
   }
   std::uint64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(text.data(), end, value, base);
+  const char* const end = text.end();
+  const auto [stopped, error] = std::from_chars(text.begin(), end, value, base);
   if (error != std::errc{} || stopped != end) return std::nullopt;
   return value;
 }
@@ -174,8 +174,8 @@ std::string_view without_last_dot(std::string_view host) {
 std::optional<std::uint16_t> parse_port(std::string_view text) {
   if (text.empty() || text.size() > 5) return std::nullopt;
   std::uint32_t port = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(text.data(), end, port);
+  const char* const end = text.end();
+  const auto [stopped, error] = std::from_chars(text.begin(), end, port);
   if (error != std::errc{} || stopped != end || port == 0 || port > 65535) return std::nullopt;
   return static_cast<std::uint16_t>(port);
 }
@@ -305,8 +305,8 @@ Result<AddressGuard::Entry> AddressGuard::parse_entry(std::string_view text) {
     const auto network = parse_address(text.substr(0, slash));
     int bits = -1;
     const std::string_view digits = text.substr(slash + 1);
-    const char* const end = digits.data() + digits.size();
-    const auto [stopped, error] = std::from_chars(digits.data(), end, bits);
+    const char* const end = digits.end();
+    const auto [stopped, error] = std::from_chars(digits.begin(), end, bits);
     if (!network || error != std::errc{} || stopped != end || bits < 0) return refuse();
     const bool is_v6_text = text.substr(0, slash).find(':') != std::string_view::npos;
     if (bits > (is_v6_text ? 128 : 32)) return refuse();

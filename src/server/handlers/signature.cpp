@@ -117,8 +117,8 @@ Result<void> verify(std::span<const std::string> secrets, const SignatureHeaders
     return invalid_request("a signed call needs the headers webhook-id, webhook-timestamp and webhook-signature");
   }
   std::int64_t timestamp = 0;
-  const char* const end = headers.timestamp.data() + headers.timestamp.size();
-  const auto [stopped, error] = std::from_chars(headers.timestamp.data(), end, timestamp);
+  const char* const end = headers.timestamp.end();
+  const auto [stopped, error] = std::from_chars(headers.timestamp.begin(), end, timestamp);
   if (error != std::errc{} || stopped != end || timestamp < 0) {
     return invalid_request(fmt::format("webhook-timestamp must be Unix seconds, not {}", quoted(headers.timestamp)));
   }

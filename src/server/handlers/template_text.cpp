@@ -40,8 +40,8 @@ std::string job_field(std::string_view name, const RunningJob& job) {
 JsonValue step_into(const JsonValue& value, std::string_view step) {
   if (!value.is_array()) return value.at(step);
   std::size_t index = 0;
-  const char* const end = step.data() + step.size();
-  const auto [stopped, error] = std::from_chars(step.data(), end, index);
+  const char* const end = step.end();
+  const auto [stopped, error] = std::from_chars(step.begin(), end, index);
   return error == std::errc{} && stopped == end ? value.at(index) : JsonValue();
 }
 
