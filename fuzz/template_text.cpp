@@ -1,0 +1,70 @@
+// Templates of mails and what is put into them: a template, a line end, then a value for {{payload.a}}.
+#include "server/handlers/template_text.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/json.h"
+#include "expect.h"
+#include "server/handlers/email_address.h"
+#include "server/handlers/email_message.h"
+#include "server/handlers/plain_text.h"
+
+using namespace carillon;
+using namespace carillon::server;
+
+namespace {
+
+// No line is longer than a mail may have, and each line end is whole.
+void expect_lines(std::string_view text) {
+  std::size_t column = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\r') {
+      CHECK(i + 1 < text.size() && text[i + 1] == '\n');
+      ++i;
+      column = 0;
+      continue;
+    }
+    CHECK(text[i] != '\n' && (text[i] == '\t' || (text[i] >= ' ' && text[i] < 0x7F)));
+    CHECK(++column <= 998);
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text = fuzz::as_text(data, size);
+  const std::size_t line = std::min(text.find('\n'), text.size());
+  const std::string_view form = text.substr(0, line);
+  const std::string value = valid_utf8(text.substr(std::min(line + 1, text.size())));
+
+  const RunningJob job;
+  const auto payload = JsonValue::parse("{\"a\":" + json_string(value) + "}");
+  CHECK(payload);
+  const TemplateScope scope{.job = job, .payload = *payload};
+
+  const auto parsed = TemplateText::parse(form);
+  if (!parsed) {
+    fuzz::expect_readable(parsed.error(), form);
+  } else if (const auto rendered = parsed->render(scope); rendered) {
+    expect_lines(quoted_printable(*rendered));
+  }
+
+  const auto addresses = AddressTemplate::parse(form);
+  if (!addresses) return 0;
+  const auto list = addresses->render(scope);
+  if (!list) return 0;
+  EmailMessage message;
+  message.from = {.name = "Carillon", .address = "noreply@example.com"};
+  message.message_id = "<1@example.com>";
+  message.to = *list;
+  message.subject = breaks_headers(value) ? std::string() : value;
+  message.text = value;
+  const std::string mail = write_email(message);
+  expect_lines(mail);
+  // Nothing became a header of its own.
+  const std::string_view head = std::string_view(mail).substr(0, mail.find("\r\n\r\n"));
+  CHECK(head.find("\r\nBcc:") == std::string_view::npos);
+  CHECK(std::ranges::count(head, '\n') < 2000);
+  return 0;
+}

@@ -1,0 +1,149 @@
+#include "server/handlers/signature.h"
+
+#include <fmt/format.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/rand.h>
+
+#include <array>
+#include <charconv>
+#include <optional>
+
+#include "base/check.h"
+
+namespace carillon::server {
+
+namespace {
+
+constexpr std::string_view kSecretPrefix = "whsec_";
+constexpr std::string_view kVersion = "v1,";
+constexpr std::size_t kSecretBytes = 32;
+constexpr std::size_t kSecretBytesMin = 24;
+constexpr std::size_t kSecretBytesMax = 64;
+constexpr std::size_t kSignaturesMax = 16;  // looked at in one header
+
+const unsigned char* bytes_of(std::string_view text) {
+  return reinterpret_cast<const unsigned char*>(text.data());  // NOLINT(*-reinterpret-cast): OpenSSL's byte
+}
+
+// Strict: a multiple of four characters, padding only at the end.
+std::optional<std::string> from_base64(std::string_view text) {
+  if (text.empty() || text.size() % 4 != 0) return std::nullopt;
+  const std::size_t end = text.find_last_not_of('=');
+  if (end == std::string_view::npos || text.size() - end > 3) return std::nullopt;
+  constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  std::uint32_t bits = 0;
+  int count = 0;
+  for (const char c : text.substr(0, end + 1)) {
+    const std::size_t digit = kAlphabet.find(c);
+    if (digit == std::string_view::npos) return std::nullopt;
+    bits = (bits << 6U) | static_cast<std::uint32_t>(digit);
+    count += 6;
+    if (count >= 8) {
+      count -= 8;
+      out += static_cast<char>((bits >> static_cast<unsigned>(count)) & 0xFFU);
+    }
+  }
+  return out;
+}
+
+std::optional<std::string> key_of(std::string_view secret) {
+  if (!secret.starts_with(kSecretPrefix)) return std::nullopt;
+  auto key = from_base64(secret.substr(kSecretPrefix.size()));
+  if (!key || key->size() < kSecretBytesMin || key->size() > kSecretBytesMax) return std::nullopt;
+  return key;
+}
+
+std::string signature_by(std::string_view key, const SignedMessage& message) {
+  const std::string content = fmt::format("{}.{}.{}", message.id, message.timestamp, message.body);
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int size = 0;
+  CHECK(HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), bytes_of(content), content.size(), digest.data(),
+             &size) != nullptr);
+  std::string bytes(digest.begin(), digest.begin() + size);
+  return std::string(kVersion) + base64(bytes);
+}
+
+}  // namespace
+
+std::string base64(std::string_view bytes) {
+  std::string out((bytes.size() + 2) / 3 * 4 + 1, '\0');
+  auto* const to = reinterpret_cast<unsigned char*>(out.data());  // NOLINT(*-reinterpret-cast): OpenSSL's byte
+  const int written = EVP_EncodeBlock(to, bytes_of(bytes), static_cast<int>(bytes.size()));
+  out.resize(static_cast<std::size_t>(written));
+  return out;
+}
+
+std::string sha256_hex(std::string_view bytes) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int size = 0;
+  CHECK(EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, EVP_sha256(), nullptr) == 1);
+  std::string hex;
+  for (unsigned int i = 0; i < size; ++i) hex += fmt::format("{:02x}", digest[i]);
+  return hex;
+}
+
+std::string make_secret() {
+  std::array<unsigned char, kSecretBytes> random{};
+  CHECK(RAND_bytes(random.data(), static_cast<int>(random.size())) == 1);
+  return std::string(kSecretPrefix) + base64(std::string(random.begin(), random.end()));
+}
+
+Result<void> check_secret(std::string_view secret) {
+  // Never shown, not even in part.
+  if (!key_of(secret)) {
+    return invalid_request(fmt::format("the secret of a webhook must be \"whsec_\" and the Base64 of {} to {} bytes",
+                                       kSecretBytesMin, kSecretBytesMax));
+  }
+  return {};
+}
+
+std::string sign(std::span<const std::string> secrets, const SignedMessage& message) {
+  std::string header;
+  for (const std::string& secret : secrets) {
+    const auto key = key_of(secret);
+    CHECK(key);
+    if (!header.empty()) header += ' ';
+    header += signature_by(*key, message);
+  }
+  return header;
+}
+
+Result<void> verify(std::span<const std::string> secrets, const SignatureHeaders& headers, std::string_view body,
+                    Instant now) {
+  if (headers.id.empty() || headers.timestamp.empty() || headers.signature.empty()) {
+    return invalid_request("a signed call needs the headers webhook-id, webhook-timestamp and webhook-signature");
+  }
+  std::int64_t timestamp = 0;
+  const char* const end = headers.timestamp.end();
+  const auto [stopped, error] = std::from_chars(headers.timestamp.begin(), end, timestamp);
+  if (error != std::errc{} || stopped != end || timestamp < 0) {
+    return invalid_request(fmt::format("webhook-timestamp must be Unix seconds, not {}", quoted(headers.timestamp)));
+  }
+  const std::int64_t age = std::chrono::floor<std::chrono::seconds>(now).time_since_epoch().count() - timestamp;
+  const std::int64_t most = std::chrono::duration_cast<std::chrono::seconds>(kSignatureAgeMax).count();
+  if (age > most || age < -most) {
+    return invalid_request(
+        fmt::format("webhook-timestamp must be within {} of the time here", format_duration(kSignatureAgeMax)));
+  }
+
+  bool good = false;
+  std::string_view rest = headers.signature;
+  for (std::size_t i = 0; i < kSignaturesMax && !rest.empty(); ++i) {
+    const std::size_t space = rest.find(' ');
+    const std::string_view given = rest.substr(0, space);
+    rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
+    for (const std::string& secret : secrets) {
+      const auto key = key_of(secret);
+      if (!key) continue;
+      const std::string wanted = signature_by(*key, {.id = headers.id, .timestamp = timestamp, .body = body});
+      good |= given.size() == wanted.size() && CRYPTO_memcmp(given.data(), wanted.data(), wanted.size()) == 0;
+    }
+  }
+  if (!good) return invalid_request("webhook-signature is not that of a secret of this hook");
+  return {};
+}
+
+}  // namespace carillon::server

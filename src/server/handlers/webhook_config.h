@@ -1,0 +1,90 @@
+// What a handler without code is told: webhooks by their tenants (PUT /handlers/{type}), exec and email only by the
+// operator's configuration.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "core/duration.h"
+#include "core/instant.h"
+#include "server/handlers/address_guard.h"
+
+namespace carillon::server {
+
+inline constexpr Duration kWebhookTimeoutMax = std::chrono::hours(1);
+// For so long after a change the secret before it signs as well.
+inline constexpr Duration kSecretOverlap = std::chrono::hours(24);
+
+struct WebhookConfig {
+  std::string url;
+  std::string secret;               // whsec_…
+  std::vector<std::string> limits;  // names
+  std::optional<Duration> timeout;  // of one call; nothing: the job's
+  std::string previous_secret;      // "": none
+  std::optional<Instant> previous_until;
+};
+
+// The body of PUT /handlers/{type}. No secret: the caller makes one, or keeps the one there is. Errors:
+// invalid_request, invalid_configuration (a URL that cannot work or is blocked).
+Result<WebhookConfig> parse_webhook(std::string_view text, const AddressGuard& guard);
+
+// What replaces `before`: a changed secret leaves the old one valid for kSecretOverlap; without a new one the old
+// stays, and where there is none one is made.
+WebhookConfig replaced(const std::optional<WebhookConfig>& before, WebhookConfig now_given, Instant now);
+
+// As GET answers: without secrets.
+std::string write_webhook(const WebhookConfig& config);
+// As PUT answers when it has made the secret.
+std::string write_webhook_with_secret(const WebhookConfig& config);
+
+// As it is kept, with all secrets; and back.
+std::string write_stored_webhook(const WebhookConfig& config);
+Result<WebhookConfig> read_stored_webhook(std::string_view text);
+
+// What one call needs.
+struct WebhookTarget {
+  std::string url;
+  std::vector<std::string> secrets;  // the newest first
+  std::optional<Duration> timeout;
+};
+
+WebhookTarget target_of(const WebhookConfig& config, Instant now);
+
+struct ExecConfig {
+  std::vector<std::string> argv;  // the program by its full path, then its arguments, never changed
+  std::string cwd = "/";
+  std::map<std::string, std::string> environment;  // besides what every command gets
+  std::optional<Duration> timeout;                 // nothing: the job's
+  Duration grace = std::chrono::seconds(5);        // between SIGTERM and SIGKILL
+  std::string user;                                // to run as; "": ours. Only root can change it
+  std::optional<std::uint64_t> memory_bytes_max;
+  std::optional<std::uint64_t> cpu_seconds_max;
+  std::optional<std::uint64_t> file_bytes_max;
+  std::optional<std::uint64_t> open_files_max;
+  std::optional<std::uint64_t> processes_max;
+};
+
+struct EmailConfig {
+  enum class StartTls : std::uint8_t { require, attempt, never };  // in the configuration: require, try, never
+
+  std::string smtp;  // smtp://host:port or smtps://host:port
+  StartTls starttls = StartTls::attempt;
+  std::string user;           // "": no login
+  std::string password_file;  // read for each mail
+  std::string ca_file;        // "": the system's
+  std::string from;           // Name <name@example.com>
+  // Templates: {{payload.a.b}}, {{job.id}}
+  std::string to;
+  std::string cc;
+  std::string subject;
+  std::string text;
+  std::string html;
+  Duration timeout = std::chrono::seconds(60);
+};
+
+}  // namespace carillon::server

@@ -1,0 +1,178 @@
+#include "server/handlers/webhook_runner.h"
+
+#include <carillon/job_info.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+
+#include "base/clock.h"
+#include "base/json_writer.h"
+#include "core/job_id.h"
+#include "engine/execution.h"
+#include "server/handlers/signature.h"
+#include "store/job_text.h"
+
+namespace carillon::server {
+
+namespace {
+
+// The job as it was leased: what came before this attempt is not in it.
+Result<JobInfo> info_of(const Run& run) {
+  const LeasedJob& job = run.job;
+  JobOptions options;
+  if (!job.options.empty()) {
+    TRY_ASSIGN(options, read_options(job.options));
+  }
+  JobInfo info;
+  info.id = job.id;
+  info.tenant = job.tenant;
+  info.queue = job.queue;
+  info.type = job.type;
+  info.payload = job.payload;
+  info.priority = job.priority;
+  info.state = JobState::processing;
+  info.origin = options.origin;
+  info.parent = options.parent;
+  info.schedule = job.schedule;
+  info.subject = job.subject;
+  info.slot = job.slot;
+  info.key = options.key;
+  info.idempotency_key = options.idempotency_key;
+  info.run_at = job.run_at;
+  info.deadline = job.deadline;
+  info.attempt = job.attempt;
+  info.max_attempts = options.max_attempts;
+  info.token = job.token;
+  info.lease_until = job.lease_until;
+  info.timeout = job.timeout;
+  info.limits = options.limits;
+  info.notifies = options.notifies;
+  info.tags = options.tags;
+  info.meta = options.meta;
+  info.created_by = options.created_by;
+  info.created_at = made_at(job.id);
+  if (run.started_at.load() != Instant{}) info.started_at = run.started_at.load();
+  return info;
+}
+
+// Places by host. A target that cannot be read has the place of "".
+std::string host_of(const std::optional<WebhookTarget>& target) {
+  if (!target) return {};
+  const auto url = parse_http_url(target->url);
+  return url ? fmt::format("{}:{}", url->host, url->port) : std::string();
+}
+
+}  // namespace
+
+Result<std::string> webhook_body(const Run& run) {
+  TRY_ASSIGN(const JobInfo info, info_of(run));
+  JsonObject body;
+  body.raw("job", to_json(info)).integer("attempt", run.job.attempt).integer("token", run.job.token);
+  return body.str();
+}
+
+Result<WebhookCall> webhook_call(const Run& run, const WebhookTarget& target, Instant now) {
+  WebhookCall call;
+  call.url = target.url;
+  TRY_ASSIGN(call.body, webhook_body(run));
+  call.timeout = std::min(run.job.timeout, target.timeout.value_or(run.job.timeout));
+  const std::string id = format_job_id(run.job.id);
+  const std::int64_t timestamp = std::chrono::floor<std::chrono::seconds>(now).time_since_epoch().count();
+  call.headers = {{.name = "Content-Type", .value = "application/json"},
+                  {.name = "webhook-id", .value = id},
+                  {.name = "webhook-timestamp", .value = fmt::format("{}", timestamp)},
+                  {.name = "webhook-signature",
+                   .value = sign(target.secrets, {.id = id, .timestamp = timestamp, .body = call.body})}};
+  return call;
+}
+
+// Who waits for a place. Only the sender's thread, so that there is nothing to lock.
+class WebhookRunner::Line : public std::enable_shared_from_this<WebhookRunner::Line> {
+ public:
+  Line(WebhookEnvironment environment, Options options)
+      : sender_(environment.sender.get()), environment_(std::move(environment)), options_(options) {
+    // Calls under way hold this line, and the sender holds them: it must not hold the sender in turn.
+    environment_.sender.reset();
+  }
+
+  void add(RunPtr run) {
+    std::string host = host_of(environment_.target(run->job.tenant, run->job.type));
+    waiting_.push_back({.run = std::move(run), .host = std::move(host)});
+    go_on();
+  }
+
+ private:
+  struct Waiting {
+    RunPtr run;
+    std::string host;
+  };
+
+  void go_on() {
+    while (under_way_ < options_.at_once) {
+      const auto next =
+          std::ranges::find_if(waiting_, [&](const Waiting& one) { return by_host_[one.host] < options_.of_one_host; });
+      if (next == waiting_.end()) return;
+      const Waiting one = std::move(*next);
+      waiting_.erase(next);
+      begin(one);
+    }
+  }
+
+  void begin(const Waiting& one) {
+    const RunPtr& run = one.run;
+    if (!run->begin()) return;  // its node has taken it back
+    if (auto refused = refuse_to_start(run, *environment_.port)) {
+      environment_.finished->put(*std::move(refused));
+      return;
+    }
+    const auto target = environment_.target(run->job.tenant, run->job.type);
+    if (!target) {
+      end(run, fail(fmt::format("there is no webhook for type \"{}\"", run->job.type), "no_handler"));
+      return;
+    }
+    auto call = webhook_call(*run, *target, system_now());
+    if (!call) {
+      end(run, fail(fmt::format("cannot write the job for its webhook: {}", call.error().message), "refused"));
+      return;
+    }
+    call->stop = [run, port = environment_.port] {
+      return run->stop_requested || port->boot() >= run->lease_until.load();
+    };
+    ++under_way_;
+    ++by_host_[one.host];
+    sender_->send(*std::move(call), [line = shared_from_this(), run, host = one.host](const WebhookAnswer& answer) {
+      line->answered(run, host, answer);
+    });
+  }
+
+  void answered(const RunPtr& run, const std::string& host, const WebhookAnswer& answer) {
+    --under_way_;
+    if (--by_host_[host] == 0) by_host_.erase(host);
+    end(run, outcome_of(answer, run->job.tenant, system_now()));
+    go_on();
+  }
+
+  void end(const RunPtr& run, Outcome outcome) {
+    environment_.finished->put({.run = run, .outcome = std::move(outcome), .closing = {}});
+  }
+
+  WebhookSender* const sender_;
+  WebhookEnvironment environment_;
+  const Options options_;
+  std::deque<Waiting> waiting_;
+  std::size_t under_way_ = 0;
+  std::map<std::string, std::size_t> by_host_;
+};
+
+WebhookRunner::WebhookRunner(WebhookEnvironment environment, Options options)
+    : sender_(environment.sender), line_(std::make_shared<Line>(std::move(environment), options)) {}
+
+WebhookRunner::~WebhookRunner() = default;
+
+void WebhookRunner::start(RunPtr run) {
+  sender_->post([line = line_, run = std::move(run)]() mutable { line->add(std::move(run)); });
+}
+
+}  // namespace carillon::server
