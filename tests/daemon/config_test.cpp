@@ -300,6 +300,7 @@ TEST(Config, AnUnknownKeyIsRefusedWithTheNearestKnownName) {
 
 TEST(Config, AFileThatIsNotTomlSaysWhere) {
   EXPECT_THAT(refusal_of({.file = "tick_ms = 5\ntick_ms = 6\n"}), HasSubstr("carillon.toml, line 2"));
+  EXPECT_THAT(refusal_of({.file = "[`worker]\n"}), HasSubstr("carillon.toml, line 1"));
   EXPECT_THAT(refusal_of({.file = "tick_ms = \n"}), HasSubstr("carillon.toml, line 1"));
   EXPECT_THAT(refusal_of({.file = "a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a = 1\n"}), HasSubstr("more than 16 parts"));
   EXPECT_THAT(refusal_of({.file = std::string(2 << 20, '#')}), HasSubstr("larger than 1 MiB"));
