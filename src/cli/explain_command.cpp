@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
 #include "cli/listing.h"
-#include "core/job_id.h"
 
 namespace carillon {
 
@@ -22,12 +25,22 @@ const std::vector<FieldColumn>& step_columns() {
   return all;
 }
 
+// Whether it is a job's id or only looks like one, the server will say.
+bool looks_like_job_id(std::string_view text) {
+  constexpr std::string_view kShape = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+  return text.size() == kShape.size() && std::ranges::equal(text, kShape, [](unsigned char c, char shape) {
+           return shape == 'x' ? std::isxdigit(c) != 0 : c == '-';
+         });
+}
+
 std::string path_of(const Session& session, const std::string& what) {
-  if (parse_job_id(what)) return session.tenant_path({"jobs", what, "explain"});
+  if (looks_like_job_id(what)) return session.tenant_path({"jobs", what, "explain"});
   // No schedule's name has a slash; a subject's may.
   const std::size_t slash = what.find('/');
   if (slash == std::string::npos) return session.tenant_path({"schedules", what, "explain"});
-  return session.tenant_path({"schedules", what.substr(0, slash), "subjects", what.substr(slash + 1), "explain"});
+  const std::string schedule = what.substr(0, slash);
+  const std::string subject = what.substr(slash + 1);
+  return session.tenant_path({"schedules", schedule, "subjects", subject, "explain"});
 }
 
 }  // namespace
