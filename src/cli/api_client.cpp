@@ -3,6 +3,7 @@
 #include <curl/curl.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -26,7 +27,7 @@ using Headers = std::unique_ptr<curl_slist, FreeHeaders>;
 void append(Headers& headers, const std::string& line) {
   curl_slist* const longer = curl_slist_append(headers.get(), line.c_str());
   CHECK(longer != nullptr);
-  static_cast<void>(headers.release());
+  [[maybe_unused]] curl_slist* const same_list = headers.release();
   headers.reset(longer);
 }
 
@@ -41,12 +42,7 @@ bool is_on_this_machine(std::string_view server) {
 // One handle, which keeps its connection from request to request.
 class ApiClient::Transfer {
  public:
-  Transfer() {
-    static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
-    CHECK(started == CURLE_OK);
-    handle_ = curl_easy_init();
-    CHECK(handle_ != nullptr);
-  }
+  Transfer() : handle_(make_handle()) {}
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
   ~Transfer() { curl_easy_cleanup(handle_); }
@@ -74,6 +70,14 @@ class ApiClient::Transfer {
   }
 
  private:
+  static CURL* make_handle() {
+    static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
+    CHECK(started == CURLE_OK);
+    CURL* const handle = curl_easy_init();
+    CHECK(handle != nullptr);
+    return handle;
+  }
+
   template <typename Value>
   void set(CURLoption option, Value value) {
     CHECK(curl_easy_setopt(handle_, option, value) == CURLE_OK);
@@ -149,7 +153,7 @@ class ApiClient::Transfer {
     return size;
   }
 
-  CURL* handle_ = nullptr;
+  CURL* handle_;
   std::array<char, CURL_ERROR_SIZE> error_{};
   ApiResponse response_;
   const Take* take_ = nullptr;

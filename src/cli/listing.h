@@ -1,6 +1,8 @@
 // Lists and objects of the API in both forms: a table for a terminal, JSON for a pipe.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,7 +27,7 @@ template <std::size_t kSize>
 struct FieldName {
   // NOLINTNEXTLINE(google-explicit-constructor,modernize-avoid-c-arrays): a literal as a template argument.
   constexpr FieldName(const char (&text)[kSize]) { std::copy_n(text, kSize, value); }
-  char value[kSize];  // NOLINT(modernize-avoid-c-arrays)
+  char value[kSize]{};  // NOLINT(modernize-avoid-c-arrays)
 };
 template <FieldName kField>
 Cell field(const JsonValue& item) {

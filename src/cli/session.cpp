@@ -75,7 +75,7 @@ ExitCode exit_code_of(long status) {
 }  // namespace
 
 CliResult<ClientTarget> client_target(const ClientOptions& options) {
-  const auto first = [](const std::optional<std::string>& given, std::string found, std::string_view otherwise) {
+  const auto first = [](const std::optional<std::string>& given, const std::string& found, std::string_view otherwise) {
     if (given) return *given;
     return found.empty() ? std::string(otherwise) : found;
   };

@@ -22,7 +22,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::int64_t kHourMs = 3'600'000;
-constexpr std::int64_t kWeekMs = 7 * 24 * kHourMs;
+constexpr std::int64_t kWeekMs = std::int64_t{7} * 24 * kHourMs;
 constexpr std::int64_t kNodeConcurrencyMax = 10'000;
 constexpr double kDepthMax = 1e9;
 

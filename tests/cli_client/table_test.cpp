@@ -46,7 +46,7 @@ TEST(Table, ColumnsAreAlignedAndShrinkToTheWidth) {
   EXPECT_EQ(render_table(columns, rows, {.width = 80, .colours = false}),
             "ID  NAME                X\n1   日本                a\n22  a rather long name\n");
   EXPECT_EQ(render_table(columns, rows, {.width = 17, .colours = false}),
-            "ID  NAME        X\n1   日本        a\n22  a rather…\n");
+            "ID  NAME        X\n1   日本        a\n22  a rather …\n");
   EXPECT_EQ(render_table(columns, {}, {.width = 80, .colours = true}),
             "\033[1mID\033[0m  \033[1mNAME\033[0m  \033[1mX\033[0m\n");
 }

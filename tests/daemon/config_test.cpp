@@ -313,6 +313,11 @@ TEST(Config, TextsWithDotsAreNoDeepKeys) {
             6U);
 }
 
+TEST(Config, LettersBeyondAsciiBelongIntoQuotes) {
+  EXPECT_THAT(refusal_of({.file = "tick_ms\u041b = 5\n"}), HasSubstr("carillon.toml, line 1"));
+  EXPECT_EQ(config_of({.file = "# é\nevent_log = \"\"\"\\\n  \u041bé\"\"\"\n"}).event_log, "\u041bé");
+}
+
 TEST(Config, AMistypedVariableIsAWarning) {
   const LoadedConfig loaded = value_of(load(
       {.environment = {{"CARILLON_TIK_MS", "5"}, {"CARILLON_PORT_7440_TCP_ADDR", "10.0.0.1"}, {"CARILLON_KEY", "x"}}}));
