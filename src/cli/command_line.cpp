@@ -4,18 +4,19 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
 #include <exception>
 #include <string>
 #include <vector>
 
-#include "base/check.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "carillon/job_state.h"
 #include "carillon/version.h"
 #include "cli/bench/bench_engine.h"
 #include "cli/bench/bench_store.h"
+#include "cli/client_commands.h"
 #include "cli/completion.h"
+#include "cli/outcome.h"
 #include "cli/preview_command.h"
 #include "cli/terminal.h"
 #include "core/zone.h"
@@ -24,38 +25,15 @@ namespace carillon {
 
 namespace {
 
-ExitCode exit_code(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::invalid_request:
-    case ErrorCode::invalid_configuration: return ExitCode::usage;
-    case ErrorCode::not_found: return ExitCode::not_found;
-    case ErrorCode::conflict:
-    case ErrorCode::job_already_running:
-    case ErrorCode::idempotency_conflict:
-    case ErrorCode::stale_token: return ExitCode::conflict;
-    case ErrorCode::dependency_not_met:
-    case ErrorCode::unavailable:
-    case ErrorCode::store_full:
-    case ErrorCode::database_error: return ExitCode::failed;
-  }
-  UNREACHABLE();
-}
-
-// One line, whatever the message holds.
-ExitCode complain(std::string message, ExitCode code) {
-  std::ranges::replace_if(message, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
-  fmt::print(stderr, "carillon: {}\n", message);
-  return code;
-}
-
-ExitCode print(const std::string& text) {
-  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-  return written ? ExitCode::done : complain("cannot write to standard output", ExitCode::failed);
-}
-
 ExitCode print_or_complain(const Result<std::string>& result) {
   if (result) return print(*result);
   return complain(result.error().message, exit_code(result.error().code));
+}
+
+std::vector<std::string> state_names() {
+  std::vector<std::string> names;
+  for (const JobState state : kJobStates) names.emplace_back(to_string(state));
+  return names;
 }
 
 constexpr const char* kPreviewFooter = R"(
@@ -75,6 +53,7 @@ class CommandLine {
   CommandLine() {
     app_.require_subcommand(1);
     app_.set_version_flag("--version", std::string(version()), "Print the version");
+    add_client_commands(app_, exit_code_);
     add_preview();
     add_bench();
     add_version();
@@ -168,11 +147,16 @@ class CommandLine {
 
   // What the completion script calls. Its words are not for the parser: they are unfinished.
   ExitCode complete_words(const std::vector<std::string>& words) const {
-    const ValueHints hints{{"--timezone", Zone::names()},
-                           {"--dst-gap", {"shift", "skip", "next_valid"}},
-                           {"--dst-overlap", {"first", "second", "both"}},
-                           {"preview", {"cron:", "rrule:", "every:", "daily:", "weekly:", "once:", "@"}},
-                           {"completion", {"bash"}}};
+    const ValueHints hints{
+        {"--timezone", Zone::names()},
+        {"--dst-gap", {"shift", "skip", "next_valid"}},
+        {"--dst-overlap", {"first", "second", "both"}},
+        {"preview", {"cron:", "rrule:", "every:", "daily:", "weekly:", "once:", "@"}},
+        {"completion", {"bash"}},
+        {"--state", state_names()},
+        {"--log-level", {"debug", "info", "warn", "error"}},
+        {"--log-format", {"auto", "json", "text"}},
+        {"--filter", {"state=", "type=", "queue=", "schedule=", "subject=", "tag=", "text=", "since=", "until="}}};
     std::string out;
     for (const std::string& word : complete(app_, hints, words)) out += word + "\n";
     return print(out);

@@ -10,17 +10,17 @@ namespace carillon {
 
 namespace {
 
-bool wants_colour() {
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): read at the start, before there is a second thread.
-  const char* no_color = std::getenv("NO_COLOR");
-  return stdout_is_terminal() && (no_color == nullptr || *no_color == '\0');
-}
-
 std::string coloured(std::string_view code, std::string_view text) {
   return wants_colour() ? fmt::format("\033[{}m{}\033[0m", code, text) : std::string(text);
 }
 
 }  // namespace
+
+bool wants_colour() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): read at the start, before there is a second thread.
+  const char* no_color = std::getenv("NO_COLOR");
+  return stdout_is_terminal() && (no_color == nullptr || *no_color == '\0');
+}
 
 bool stdout_is_terminal() { return isatty(STDOUT_FILENO) == 1; }
 

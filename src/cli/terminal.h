@@ -10,7 +10,10 @@ namespace carillon {
 // A table goes to a terminal, JSON into a pipe.
 bool stdout_is_terminal();
 
-// `text` in bold or yellow, if standard output is a terminal and NO_COLOR is not set.
+// Whether standard output is a terminal and NO_COLOR is not set.
+bool wants_colour();
+
+// `text` in bold or yellow, where colours are wanted.
 std::string bold(std::string_view text);
 std::string yellow(std::string_view text);
 

@@ -1,0 +1,26 @@
+// Work over many jobs: asked for once, then watched until it ends.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/outcome.h"
+#include "cli/session.h"
+
+namespace carillon {
+
+struct BulkCommand {
+  std::string action;                // retry, cancel, discard
+  std::vector<std::string> filters;  // name=value
+  std::optional<std::string> state;  // of the jobs, where the command has said it already
+  bool all = false;                  // no filter is meant
+  bool detach = false;               // do not wait for its end
+  std::optional<double> rate;        // jobs a second
+};
+
+// Without a filter and without `all` it is refused: nobody means every job by forgetting a word. On a terminal a bar
+// shows how far it is. Jobs that could not be worked on make the command fail.
+CliResult<Printout> run_bulk(Session& session, const BulkCommand& command);
+
+}  // namespace carillon

@@ -1,0 +1,17 @@
+#include "cli/status_commands.h"
+
+#include "cli/listing.h"
+
+namespace carillon {
+
+CliResult<Printout> show_status(Session& session) {
+  TRY_ASSIGN(const JsonValue status, session.get("/v1/status"));
+  return print_object(session, status);
+}
+
+CliResult<Printout> show_slo(Session& session) {
+  TRY_ASSIGN(const JsonValue slo, session.get("/v1/slo"));
+  return print_object(session, slo);
+}
+
+}  // namespace carillon

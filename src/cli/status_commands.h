@@ -1,0 +1,12 @@
+// `carillon status` and `carillon slo`: how the server is.
+#pragma once
+
+#include "cli/outcome.h"
+#include "cli/session.h"
+
+namespace carillon {
+
+CliResult<Printout> show_status(Session& session);
+CliResult<Printout> show_slo(Session& session);
+
+}  // namespace carillon

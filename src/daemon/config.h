@@ -1,0 +1,186 @@
+// What a server runs with, and where each value came from.
+//
+//   TRY_ASSIGN(const LoadedConfig loaded, load_config(flags, environment_of_process()));
+//   loaded.config.tick                // 1 s
+//   loaded.pin("tick_ms")             // "environment WORKER_POLL_MS", or nothing if it is the default
+//
+// Flags rank over the environment, that over the file, that over defaults. Some things have several names (`tick_ms`,
+// `SCHEDULER_TICK_MINUTES`, `WORKER_POLL_MS`): names that disagree are an error, as nobody can tell which one was
+// meant.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/error.h"
+#include "core/duration.h"
+#include "core/instant.h"
+
+namespace carillon::daemon {
+
+struct ListenAddress {
+  std::string address = "127.0.0.1";  // an IPv4 or IPv6 address
+  std::uint16_t port = 7440;          // 0: any that is free
+
+  bool is_loopback() const;
+  friend bool operator==(const ListenAddress&, const ListenAddress&) = default;
+};
+
+// A wall clock for rehearsals: begins at `start` and runs `speed` times as fast as the real one.
+struct RehearsalClock {
+  Instant start;
+  double speed = 0;  // 0: stands still until it is told
+  friend bool operator==(const RehearsalClock&, const RehearsalClock&) = default;
+};
+
+enum class LogLevel : std::uint8_t { debug, info, warn, error };
+enum class LogFormat : std::uint8_t { automatic, json, text };  // automatic: text on a terminal, else JSON
+
+// When the watcher warns.
+struct SloConfig {
+  Duration eval = std::chrono::minutes(1);
+  Duration window = std::chrono::minutes(15);
+  Duration tick_budget = std::chrono::milliseconds(300);
+  double sat_ratio = 0.8;
+  double depth_avg_max = 1000;
+  Duration job_p95_max = std::chrono::minutes(1);
+  double cutoff_rate_max = 0.05;
+  std::uint32_t breach_consecutive = 3;
+};
+
+// What windows are made of, unless a schedule says otherwise.
+struct SchedulerDefaults {
+  std::uint32_t max_backfill_windows = 6;
+  Duration min_window = std::chrono::minutes(1);
+};
+
+// What a lease and a job get that say nothing about it.
+struct WorkerDefaults {
+  std::uint32_t batch = 10;
+  Duration lease = std::chrono::minutes(1);
+  std::uint32_t max_attempts = 5;
+  std::optional<Duration> retry_backoff;
+};
+
+// A program that runs a type's jobs: argv as it stands, the payload on its standard input.
+struct ExecDefinition {
+  std::vector<std::string> argv;
+  std::optional<std::string> cwd;
+  std::optional<std::string> user;
+  std::optional<Duration> timeout;
+  std::vector<std::string> limits;
+  std::optional<std::uint64_t> memory_mb_max;
+  std::optional<std::uint64_t> cpu_seconds_max;
+  std::optional<std::uint64_t> open_files_max;
+};
+
+enum class StartTls : std::uint8_t { attempt, require, never };
+
+// A mail for each of a type's jobs. Texts are templates: {{payload.a.b}}, {{job.id}}.
+struct EmailDefinition {
+  std::string smtp;  // smtp://HOST:PORT or smtps://HOST:PORT
+  StartTls starttls = StartTls::attempt;
+  std::optional<std::string> username;
+  std::optional<std::string> password_file;
+  std::string from;
+  std::string to;
+  std::optional<std::string> cc;
+  std::string subject;
+  std::string text;
+  std::optional<std::string> html;
+  std::optional<Duration> timeout;
+  std::vector<std::string> limits;
+};
+
+struct HandlerDefinition {
+  std::string type;
+  std::variant<ExecDefinition, EmailDefinition> work;
+};
+
+struct ServerConfig {
+  std::string db = "sqlite:carillon.db";
+  ListenAddress listen;
+  bool behind_proxy = false;  // TLS and the client's address are the proxy's business
+  std::optional<std::string> event_log;
+  std::optional<RehearsalClock> clock;
+  std::optional<std::string> admin_key;
+
+  std::uint32_t max_concurrency = 0;  // of this node; 0: as many as there are cores
+  Duration tick = std::chrono::seconds(1);
+  Duration job_timeout = std::chrono::minutes(5);
+  Duration drain = std::chrono::seconds(30);
+  Duration retention = std::chrono::days(7);
+
+  // What `/v1/config` can set as well, where nothing is pinned here.
+  std::optional<bool> enabled;
+  std::optional<std::uint32_t> max_concurrent_jobs;
+  std::optional<std::string> timezone;
+
+  SchedulerDefaults scheduler;
+  WorkerDefaults worker;
+  SloConfig slo;
+  LogLevel log_level = LogLevel::info;
+  LogFormat log_format = LogFormat::automatic;
+  std::vector<std::string> webhooks_allow;  // besides public addresses: ADDRESS, NETWORK/BITS or NAME, each with :PORT
+  std::vector<HandlerDefinition> handlers;  // by type
+};
+
+// What stood on the command line.
+struct ServeFlags {
+  std::optional<std::string> config;          // the file; nothing: carillon.toml, if there is one
+  std::map<std::string, std::string> values;  // by setting, as in the file: {"max_concurrency", "8"}
+};
+
+using Environment = std::map<std::string, std::string>;
+Environment environment_of_process();
+
+enum class ConfigSource : std::uint8_t { standard, file, environment, flag };
+
+// One setting as it came out.
+struct EffectiveSetting {
+  std::string key;    // its first name
+  std::string value;  // as it would be written; nothing secret
+  ConfigSource source = ConfigSource::standard;
+  std::string origin;  // "default", "flag --db", "environment WORKER_POLL_MS", "carillon.toml, line 3"
+};
+
+struct LoadedConfig {
+  ServerConfig config;
+  std::vector<EffectiveSetting> settings;
+  std::vector<std::string> warnings;  // what is probably a mistake, a line each
+  std::optional<std::string> file;    // the one that was read
+
+  // What keeps a setting from being changed while the server runs, by any of its names.
+  std::optional<std::string> pin(std::string_view key) const;
+};
+
+// Reads the file that `flags`, or CARILLON_CONFIG, or else the working folder names, and puts all together.
+Result<LoadedConfig> load_config(const ServeFlags& flags, const Environment& environment);
+
+// The same, from a text. `path` is for messages.
+struct ConfigFile {
+  std::string path;
+  std::string text;
+};
+Result<LoadedConfig> load_config(const ServeFlags& flags, const Environment& environment,
+                                 const std::optional<ConfigFile>& file);
+
+// The flags of `carillon serve` that are settings.
+struct ServeFlag {
+  std::string flag;  // --max-concurrency
+  std::string key;
+  std::string help;
+  std::string value_name;  // nothing: a switch
+};
+std::vector<ServeFlag> serve_flags();
+
+// `carillon config check`: each setting, its value and where it came from.
+std::string config_json(const LoadedConfig& loaded);
+
+}  // namespace carillon::daemon
