@@ -6,6 +6,7 @@
 #include <array>
 
 #include "server/handlers/plain_text.h"
+#include "server/auth/digest.h"
 #include "server/handlers/signature.h"
 
 namespace carillon::server {

@@ -76,15 +76,6 @@ std::string base64(std::string_view bytes) {
   return out;
 }
 
-std::string sha256_hex(std::string_view bytes) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned int size = 0;
-  CHECK(EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, EVP_sha256(), nullptr) == 1);
-  std::string hex;
-  for (unsigned int i = 0; i < size; ++i) hex += fmt::format("{:02x}", digest[i]);
-  return hex;
-}
-
 std::string make_secret() {
   std::array<unsigned char, kSecretBytes> random{};
   CHECK(RAND_bytes(random.data(), static_cast<int>(random.size())) == 1);

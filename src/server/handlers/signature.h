@@ -46,7 +46,4 @@ Result<void> verify(std::span<const std::string> secrets, const SignatureHeaders
 // Base64 with padding.
 std::string base64(std::string_view bytes);
 
-// SHA-256, in hexadecimal.
-std::string sha256_hex(std::string_view bytes);
-
 }  // namespace carillon::server

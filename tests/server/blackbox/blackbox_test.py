@@ -1,0 +1,407 @@
+"""The API from outside: every call, its errors, who may make it, and that answers are what the reference says."""
+import json
+import signal
+import socket
+import sys
+import threading
+import time
+import unittest
+
+from server import Server
+
+PROGRAM = sys.argv.pop(1)
+T = "/v1/tenants/default"
+
+
+class Blackbox(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server(PROGRAM)
+        cls.server.start()
+
+    @classmethod
+    def tearDownClass(cls):
+        checked = cls.server.check_answers()
+        print(f"REPORT {checked} answers agree with the reference", flush=True)
+        cls.server.__exit__()
+
+    def ok(self, answer, status=200):
+        self.assertEqual(answer.status, status, answer.body)
+        return answer.json
+
+    def refused(self, answer, status, code, part=""):
+        self.assertEqual(answer.status, status, answer.body)
+        self.assertEqual(answer.json["error"]["code"], code)
+        self.assertIn(part, answer.json["error"]["message"])
+
+    def job(self, **fields):
+        return self.ok(self.server.post(T + "/jobs", {"type": "work", **fields}), 201)
+
+    def lease(self, **fields):
+        return self.ok(self.server.post("/v1/leases", {"worker": "w1", **fields}))["items"]
+
+    # ---- Jobs ----
+    def test_a_job_is_made_and_read(self):
+        job = self.job(payload={"n": 1}, queue="a", priority="high", delay="1h", tags=["x"], meta={"k": "v"})
+        read = self.ok(self.server.get(f"{T}/jobs/{job['id']}"))
+        del job["deduplicated"]
+        self.assertEqual(read, job)
+        self.assertEqual((read["state"], read["priority"], read["queue"]), ("queued", 2, "a"))
+
+    def test_the_same_key_gives_the_same_job(self):
+        first = self.job(idempotency_key="k1", payload=1, delay="1h")
+        again = self.ok(self.server.post(T + "/jobs", {"type": "work", "idempotency_key": "k1", "payload": 1}), 200)
+        self.assertEqual((again["id"], again["deduplicated"]), (first["id"], True))
+        self.refused(self.server.post(T + "/jobs", {"type": "work", "idempotency_key": "k1", "payload": 2}), 409,
+                     "idempotency_conflict")
+
+    def test_a_batch_is_all_or_nothing(self):
+        made = self.ok(self.server.post(T + "/jobs/batch", {"jobs": [
+            {"type": "first", "delay": "1h"}, {"type": "second", "depends_on": ["#0"]}]}), 201)["items"]
+        second = self.ok(self.server.get(f"{T}/jobs/{made[1]['id']}"))
+        self.assertEqual((second["state"], second["depends_on"]), ("waiting", [made[0]["id"]]))
+        self.refused(self.server.post(T + "/jobs/batch", {"jobs": [{"type": "batch.lost"}, {"type": ""}]}), 400,
+                     "invalid_request", "jobs[1]")
+        self.assertEqual(self.ok(self.server.get(T + "/jobs?type=batch.lost"))["items"], [])
+        self.refused(self.server.post(T + "/jobs/batch", {"jobs": [{"type": "a", "depends_on": ["#0"]}]}), 400, "invalid_request")
+
+    def test_lists_go_on_from_their_cursor(self):
+        made = [self.job(queue="paged", delay="1h")["id"] for _ in range(7)]
+        seen, cursor = [], ""
+        while True:
+            page = self.ok(self.server.get(f"{T}/jobs?queue=paged&limit=3" + cursor))
+            seen += [item["id"] for item in page["items"]]
+            if page["next_cursor"] is None:
+                break
+            cursor = "&cursor=" + page["next_cursor"]
+        self.assertEqual(seen, made[::-1])
+
+    def test_actions(self):
+        job = self.job(delay="1h")
+        changed = self.ok(self.server.call("PATCH", f"{T}/jobs/{job['id']}", {"priority": 1}))
+        self.assertEqual(changed["priority"], 1)
+        self.assertEqual(self.ok(self.server.post(f"{T}/jobs/{job['id']}/cancel"))["state"], "cancelled")
+        self.refused(self.server.post(f"{T}/jobs/{job['id']}/cancel"), 409, "conflict")
+        self.refused(self.server.post(f"{T}/jobs/{job['id']}/retry"), 409, "conflict")
+        again = self.ok(self.server.post(f"{T}/jobs/{job['id']}/rerun"), 201)
+        self.assertEqual(again["parent_id"], job["id"])
+        self.ok(self.server.post(f"{T}/jobs/{again['id']}/cancel"))
+        late = self.job(delay="1h", type="late")
+        self.ok(self.server.post(f"{T}/jobs/{late['id']}/run"))
+        self.assertEqual(self.lease(types=["late"])[0]["id"], late["id"])
+        self.refused(self.server.post(f"{T}/jobs/{late['id']}/run"), 409, "job_already_running")
+        explained = self.ok(self.server.get(f"{T}/jobs/{late['id']}/explain"))
+        self.assertIn("claimed", [step["what"] for step in explained["steps"]])
+
+    def test_waiting_for_the_end_of_a_job(self):
+        job = self.job(type="waited")
+        answer = {}
+
+        def wait():
+            answer["job"] = self.ok(self.server.get(f"{T}/jobs/{job['id']}?wait=30s"))
+        waiter = threading.Thread(target=wait)
+        waiter.start()
+        leased = self.lease(types=["waited"], wait="10s")[0]
+        self.ok(self.server.post(f"{T}/jobs/{job['id']}/complete", {"token": leased["token"], "output": {"x": 1}}))
+        waiter.join(timeout=20)
+        self.assertEqual((answer["job"]["state"], answer["job"]["output"]), ("done", {"x": 1}))
+        quick = self.ok(self.server.get(f"{T}/jobs/{self.job(delay='1h')['id']}?wait=1s"))
+        self.assertEqual(quick["state"], "queued")
+
+    def test_bulk_work(self):
+        for _ in range(5):
+            self.job(queue="bulk", delay="1h")
+        bulk = self.ok(self.server.post(T + "/jobs/bulk", {"action": "cancel", "filter": {"queue": "bulk"}}), 202)
+        for _ in range(100):
+            now = self.ok(self.server.get(f"{T}/bulk/{bulk['id']}"))
+            if now["state"] == "done":
+                break
+            time.sleep(0.05)
+        self.assertEqual((now["state"], now["done"]), ("done", 5))
+        self.refused(self.server.get(T + "/bulk/none"), 404, "bulk_not_found")
+
+    # ---- Workers ----
+    def test_a_worker_keeps_and_settles(self):
+        job = self.job(type="kept", notifies=True)
+        leased = self.lease(types=["kept"], lease="30s")[0]
+        self.assertEqual((leased["id"], leased["attempt"], leased["trigger"]), (job["id"], 1, "api"))
+        path = f"{T}/jobs/{job['id']}"
+        beat = self.ok(self.server.post(path + "/heartbeat", {"token": leased["token"], "progress": {"done": 1}}))
+        self.assertEqual((beat["cancel_requested"], beat["gate"]), (False, None))
+        self.assertEqual(self.ok(self.server.get(path))["progress"], {"done": 1})
+        self.refused(self.server.post(path + "/complete", {"token": leased["token"] + 1}), 409, "stale_token")
+        said = self.ok(self.server.post(path + "/complete", {"token": leased["token"], "then": [{"type": "next", "delay": "1h"}]}))
+        self.assertEqual(said["state"], "done")
+        again = self.ok(self.server.post(path + "/complete", {"token": leased["token"], "then": [{"type": "next", "delay": "1h"}]}))
+        self.assertEqual(again, said)
+        self.assertEqual(len(self.ok(self.server.get(T + "/jobs?type=next"))["items"]), 1)
+
+    def test_failing_deferring_releasing(self):
+        self.job(type="fails", retry={"kind": "fixed", "delay": "1h"})
+        leased = self.lease(types=["fails"])[0]
+        failed = self.ok(self.server.post(f"{T}/jobs/{leased['id']}/fail", {"token": leased["token"], "error": "no", "error_class": "req"}))
+        self.assertEqual(failed["state"], "queued")
+        read = self.ok(self.server.get(f"{T}/jobs/{leased['id']}"))
+        self.assertEqual((read["attempt"], read["attempts"][0]["error"], read["last_error"]["code"]), (1, "no", "execution_failed"))
+        for word, body in (("defer", {"until": "1h", "reason": "later"}), ("release", {})):
+            made = self.job(type=word)
+            one = self.lease(types=[word])[0]
+            said = self.ok(self.server.post(f"{T}/jobs/{made['id']}/{word}", {"token": one["token"], **body}))
+            self.assertEqual(said["state"], "queued")
+            self.assertEqual(self.ok(self.server.get(f"{T}/jobs/{made['id']}"))["attempt"], 0)
+
+    def test_settling_and_extending_many(self):
+        for _ in range(3):
+            self.job(type="many")
+        leased = self.lease(types=["many"], limit=10)
+        self.assertEqual(len(leased), 3)
+        kept = self.ok(self.server.post("/v1/leases/extend", {"items": [{"id": one["id"], "token": one["token"]} for one in leased]}))
+        self.assertTrue(all("lease_until" in item for item in kept["items"]))
+        said = self.ok(self.server.post("/v1/leases/settle", {"items": [
+            {"id": leased[0]["id"], "token": leased[0]["token"], "complete": {}},
+            {"id": leased[1]["id"], "token": leased[1]["token"], "fail": {"error": "x", "permanent": True}},
+            {"id": leased[2]["id"], "token": 99, "release": {}}]}))["items"]
+        self.assertEqual([said[0]["state"], said[1]["state"], said[2]["error"]["code"]], ["done", "dlq", "stale_token"])
+        self.ok(self.server.post(f"{T}/jobs/{leased[1]['id']}/retry"))
+
+    def test_one_new_job_wakes_one_waiting_worker(self):
+        answers = []
+
+        def wait():
+            answers.append(self.lease(types=["woken"], wait="5s"))
+        waiters = [threading.Thread(target=wait) for _ in range(3)]
+        for waiter in waiters:
+            waiter.start()
+        time.sleep(0.3)
+        self.job(type="woken")
+        for waiter in waiters:
+            waiter.join(timeout=20)
+        self.assertEqual(sorted(len(one) for one in answers), [0, 0, 1])
+
+    def test_effects_happen_once(self):
+        job = self.job(type="effect")
+        token = self.lease(types=["effect"])[0]["token"]
+        body = {"job": job["id"], "token": token}
+        self.assertEqual(self.ok(self.server.put(T + "/effects/mail-1", body))["claim"], "first")
+        self.ok(self.server.post(T + "/effects/mail-1/done", {**body, "result": {"id": 7}}))
+        self.assertEqual(self.ok(self.server.put(T + "/effects/mail-1", body)), {"claim": "done", "result": {"id": 7}})
+        self.refused(self.server.put(T + "/effects/mail-2", {"job": job["id"], "token": token + 5}), 409, "stale_token")
+
+    # ---- Schedules ----
+    def test_the_life_of_a_schedule(self):
+        path = T + "/schedules/digest"
+        body = {"trigger": {"kind": "daily", "at": "08:00"}, "timezone": "Europe/London", "job": {"type": "digest.send"}}
+        made = self.ok(self.server.put(path, body), 201)
+        self.assertEqual((made["name"], made["revision"]), ("digest", 1))
+        self.assertEqual(self.ok(self.server.put(path, body))["revision"], 1)
+        self.refused(self.server.put(path, {**body, "timezone": "UTC"}, headers={"If-Match": '"7"'}), 409, "conflict")
+        patched = self.ok(self.server.call("PATCH", path, {"timezone": "Europe/Paris"}))
+        self.assertEqual((patched["timezone"], patched["revision"]), ("Europe/Paris", 2))
+        self.assertEqual(len(self.ok(self.server.get(path + "/preview?count=3"))["items"]), 3)
+        self.assertIsNotNone(self.ok(self.server.post(path + "/pause"))["paused_until"])
+        self.assertIsNone(self.ok(self.server.post(path + "/resume"))["paused_until"])
+        job = self.ok(self.server.post(path + "/trigger", {"payload": {"now": True}}), 201)
+        self.assertEqual((job["origin"], job["priority"], job["payload"]), ("manual", 2, {"now": True}))
+        self.ok(self.server.get(path + "/explain"))
+        self.assertIn("digest", [one["name"] for one in self.ok(self.server.get(T + "/schedules"))["items"]])
+        self.assertEqual(self.server.call("DELETE", path).status, 204)
+        self.refused(self.server.get(path), 404, "schedule_not_found")
+        self.refused(self.server.put(path, {**body, "timezone": "Moon/Base"}), 422, "invalid_configuration")
+        self.refused(self.server.put(path, {**body, "trigger": {"kind": "rrule", "rrule": "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30"}}),
+                     422, "invalid_configuration")
+
+    def test_preview_of_a_trigger(self):
+        items = self.ok(self.server.post("/v1/preview", {"trigger": "daily:02:30", "timezone": "Europe/Berlin",
+                                                         "from": "2026-03-28T00:00:00Z", "count": 3}))["items"]
+        self.assertEqual(items[1]["note"], "gap_shifted")
+
+    # ---- Settings ----
+    def test_settings_queues_limits_maintenance_config(self):
+        self.assertEqual(self.ok(self.server.put(T + "/settings", {"weight": 3}))["weight"], 3)
+        self.ok(self.server.put(T + "/queues/slow", {"max_concurrency": 2}))
+        self.assertIn("slow", [one["queue"] for one in self.ok(self.server.get(T + "/queues"))["items"]])
+        for base in (T, "/v1"):
+            self.ok(self.server.put(base + "/limits/api", {"rate": 10, "per": "1s"}))
+            self.assertEqual(self.ok(self.server.get(base + "/limits/api"))["rate"], 10)
+            self.assertEqual(self.ok(self.server.get(base + "/limits"))["items"][0]["limit"], "api")
+            self.assertEqual(self.server.call("DELETE", base + "/limits/api").status, 204)
+            self.refused(self.server.get(base + "/limits/api"), 404, "limit_not_found")
+        self.refused(self.server.put(T + "/limits/api", {"rate": -1}), 400, "invalid_request")
+        self.ok(self.server.put(T + "/maintenance", {"reason": "moving"}))
+        held = self.job(type="held")
+        self.assertEqual(self.lease(types=["held"]), [])
+        self.assertEqual(self.ok(self.server.get(f"{T}/jobs/{held['id']}"))["defer_reason"], "maintenance")
+        self.assertEqual(self.server.call("DELETE", T + "/maintenance").status, 204)
+        self.assertEqual(len(self.lease(types=["held"], wait="10s")), 1)
+        self.ok(self.server.put("/v1/config", {"enabled": False}))
+        self.refused(self.server.post("/v1/leases", {"worker": "w"}), 503, "scheduler_disabled")
+        self.ok(self.server.put("/v1/config", {"enabled": True}))
+        self.refused(self.server.put("/v1/config", {"colour": 1}), 400, "invalid_request", "colour")
+
+    # ---- Who may ----
+    def keys(self):
+        made = {}
+        for scope, tenants in (("read", ["acme"]), ("worker", ["acme"]), ("tenant", ["acme"]), ("admin", None)):
+            body = {"name": scope, "scope": scope, **({"tenants": tenants} if tenants else {})}
+            made[scope] = self.ok(self.server.post("/v1/keys", body), 201)
+        return made
+
+    def test_every_route_wants_a_key(self):
+        open_routes = {("get", "/healthz"), ("post", "/login"), ("get", "/"), ("get", "/page.css"), ("get", "/page.js")}
+        walked = 0
+        for path, operations in self.server.openapi()["paths"].items():
+            for method in operations:
+                if (method, path) in open_routes:
+                    continue
+                answer = self.server.call(method.upper(), path.replace("{", "").replace("}", ""), key="")
+                self.assertEqual(answer.status, 401, f"{method} {path}")
+                wrong = self.server.call(method.upper(), path.replace("{", "").replace("}", ""), key="no.such")
+                self.assertEqual(wrong.status, 401, f"{method} {path}")
+                walked += 1
+        self.assertGreater(walked, 50)
+
+    def test_a_foreign_tenant_looks_like_an_absent_one(self):
+        key = self.keys()["tenant"]["key"]
+        foreign = self.job(delay="1h")["id"]
+        for path, operations in self.server.openapi()["paths"].items():
+            if not path.startswith("/v1/tenants/{tenant}"):
+                continue
+            for method in operations:
+                def ask(tenant):
+                    filled = path.replace("{tenant}", tenant).replace("{id}", foreign)
+                    filled = filled.replace("{", "").replace("}", "")
+                    return self.server.call(method.upper(), filled, {}, key=key)
+                theirs, nobodys = ask("default"), ask("no-such-tenant")
+                self.assertEqual(theirs.status, 404, f"{method} {path}")
+                self.assertEqual((theirs.status, theirs.json["error"]["code"]), (nobodys.status, nobodys.json["error"]["code"]))
+        # Under a tenant of one's own, another's job is like one that never was.
+        for word, body in (("", None), ("/explain", None)):
+            theirs = self.server.get(f"/v1/tenants/acme/jobs/{foreign}{word}", key=key)
+            self.refused(theirs, 404, "job_not_found")
+        for word in ("cancel", "retry", "run", "rerun"):
+            self.refused(self.server.post(f"/v1/tenants/acme/jobs/{foreign}/{word}", key=key), 404, "job_not_found")
+        for word in ("heartbeat", "complete", "release"):
+            self.refused(self.server.post(f"/v1/tenants/acme/jobs/{foreign}/{word}", {"token": 1}, key=key), 404, "job_not_found")
+
+    def test_scopes(self):
+        keys = self.keys()
+        base = "/v1/tenants/acme"
+        self.ok(self.server.post(base + "/jobs", {"type": "a"}, key=keys["tenant"]["key"]), 201)
+        self.refused(self.server.post(base + "/jobs", {"type": "a"}, key=keys["worker"]["key"]), 403, "forbidden")
+        self.assertEqual(len(self.ok(self.server.post("/v1/leases", {"worker": "w"}, key=keys["worker"]["key"]))["items"]), 1)
+        self.refused(self.server.post("/v1/leases", {"worker": "w"}, key=keys["read"]["key"]), 403, "forbidden")
+        self.ok(self.server.get(base + "/jobs", key=keys["read"]["key"]))
+        self.refused(self.server.get("/v1/keys", key=keys["tenant"]["key"]), 403, "forbidden")
+        self.assertEqual([one["tenant"] for one in self.ok(self.server.get("/v1/tenants", key=keys["read"]["key"]))["items"]], ["acme"])
+        self.assertEqual(self.server.call("DELETE", "/v1/keys/" + keys["read"]["id"]).status, 204)
+        self.assertEqual(self.server.get(base + "/jobs", key=keys["read"]["key"]).status, 401)
+        listed = self.server.get("/v1/keys")
+        for key in keys.values():
+            self.assertNotIn(key["key"].split(".")[1].encode(), listed.body)
+
+    def test_writes_leave_a_trail(self):
+        self.ok(self.server.put("/v1/tenants/trail/settings", {"weight": 2}))
+        actions = [row["action"] for row in self.ok(self.server.get("/v1/tenants/trail/audit"))["items"]]
+        self.assertEqual(actions, ["put", "tenant.make"])
+
+    def test_the_page_signs_in_once(self):
+        page = self.server.get("/", key="")
+        self.assertIn(b"<title>Carillon</title>", page.body)
+        self.assertIn("default-src 'none'", page.headers["content-security-policy"])
+        signed = self.server.post("/login", {"token": self.server.login}, key="")
+        self.ok(signed)
+        cookie = signed.headers["set-cookie"].split(";")[0]
+        self.assertIn("HttpOnly", signed.headers["set-cookie"])
+        self.assertIn("SameSite=Strict", signed.headers["set-cookie"])
+        self.ok(self.server.get("/v1/status", key="", headers={"Cookie": cookie}))
+        self.assertEqual(self.server.post("/login", {"token": self.server.login}, key="").status, 401)
+        origin = f"http://127.0.0.1:{self.server.port}"
+        bare = self.server.post(T + "/jobs", {"type": "a"}, key="", headers={"Cookie": cookie, "Origin": origin})
+        self.assertEqual(bare.status, 403)
+        foreign = self.server.post(T + "/jobs", {"type": "a"}, key="", headers={
+            "Cookie": cookie, "Origin": "http://evil.example", "X-CSRF-Token": signed.json["csrf_token"]})
+        self.assertEqual(foreign.status, 403)
+        self.ok(self.server.post(T + "/jobs", {"type": "a", "delay": "1h"}, key="", headers={
+            "Cookie": cookie, "Origin": origin, "X-CSRF-Token": signed.json["csrf_token"]}), 201)
+
+    # ---- Bad input ----
+    def test_bad_bodies(self):
+        bad = [('{"type": "a",}', "line 1"), ("[]", "job"), ('{"type": 1}', "type"), ('{"type":"a","typo":1}', "typo"),
+               ('{"type":"a","priority":9}', "priority"), ('{"type":"a","priority":-1}', "priority"), ('{"type":"a","type":"b"}', "type"),
+               ('{"type":"a","payload":NaN}', "line 1"), ('{"type":"a","run_at":"10000-01-01T00:00:00Z"}', "run_at"),
+               ('{"type":"a","delay":"x"}', "delay"), ('{"type":"a","delay":"-5s"}', "delay"), ('{"type":"a","run_at":"2026-01-01T00:00:00Z","delay":"1s"}', "delay"),
+               (b'{"type":"\xff"}', "UTF-8"), ("", ""), ('{"type":"' + "x" * 300 + '"}', "type"), ("[" * 10000, "")]
+        before = len(self.ok(self.server.get(T + "/jobs?type=a&limit=500"))["items"])
+        for text, part in bad:
+            answer = self.server.call("POST", T + "/jobs", raw=text)
+            self.assertIn(answer.status, (400, 422), f"{text[:60]} {answer.body}")
+            self.assertIn(answer.json["error"]["code"], ("invalid_request", "invalid_configuration"))
+            self.assertIn(part, answer.json["error"]["message"])
+        self.assertEqual(len(self.ok(self.server.get(T + "/jobs?type=a&limit=500"))["items"]), before)
+        self.refused(self.server.post(T + "/jobs", {"type": "a", "depends_on": ["01a1e562-f79c-7000-8001-460fc96ad6db"]}), 422, "dependency_not_met")
+
+    def test_bad_queries_and_paths(self):
+        self.refused(self.server.get(T + "/jobs?limit=0"), 400, "invalid_request", "limit")
+        self.refused(self.server.get(T + "/jobs?limit=501"), 400, "invalid_request", "limit")
+        self.refused(self.server.get(T + "/jobs?colour=red"), 400, "invalid_request", "colour")
+        self.refused(self.server.get(T + "/jobs?state=done,odd"), 400, "invalid_request", "odd")
+        self.refused(self.server.get(T + "/jobs?since=yesterday"), 400, "invalid_request", "since")
+        self.refused(self.server.get(T + "/jobs?cursor=x"), 400, "invalid_request", "cursor")
+        self.refused(self.server.get(T + "/jobs/none"), 404, "job_not_found")
+        self.refused(self.server.get("/v2/jobs"), 404, "route_not_found")
+        wrong = self.server.call("DELETE", T + "/jobs")
+        self.refused(wrong, 405, "method_not_allowed")
+        self.assertEqual(wrong.headers["allow"], "POST, GET")
+
+    def test_a_body_that_is_too_large(self):
+        answer = self.server.call("POST", T + "/jobs", raw='{"type":"a","payload":"' + "x" * (3 << 20) + '"}')
+        self.assertEqual(answer.status, 413)
+
+    # ---- The process ----
+    def test_status_metrics_and_readiness(self):
+        self.assertEqual(self.ok(self.server.get("/healthz", key=""))["status"], "ok")
+        self.assertEqual(self.ok(self.server.get("/readyz"))["status"], "ready")
+        self.job(type="measured")
+        leased = self.lease(types=["measured"])[0]
+        self.ok(self.server.post(f"{T}/jobs/{leased['id']}/complete", {"token": leased["token"]}))
+        text = self.server.get("/metrics").body.decode()
+        self.assertRegex(text, r"(?m)^carillon_jobs_picked_total [1-9]")
+        self.assertRegex(text, r"(?m)^carillon_jobs_succeeded_total [1-9]")
+        self.assertGreaterEqual(self.ok(self.server.get("/v1/status"))["totals"]["picked"], 1)
+
+    def test_events_as_they_happen(self):
+        stream = socket.create_connection(("127.0.0.1", self.server.port), timeout=20)
+        stream.sendall(f"GET /v1/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {self.server.key}\r\n\r\n".encode())
+        heard = b""
+        while b"events follow" not in heard:
+            heard += stream.recv(4096)
+        job = self.job(delay="1h")
+        while job["id"].encode() not in heard:
+            heard += stream.recv(4096)
+        self.assertIn(b"event: job.changed", heard)
+        stream.close()
+
+
+class Restart(unittest.TestCase):
+    def test_what_was_answered_is_there_after_a_kill(self):
+        with Server(PROGRAM) as server:
+            made = [server.post(T + "/jobs", {"type": "kept", "delay": "1h"}).json["id"] for _ in range(20)]
+            key = server.post("/v1/keys", {"name": "later", "scope": "admin"}).json["key"]
+            server.put("/v1/tenants/acme/settings", {"weight": 2})
+            server.stop(signal.SIGKILL)
+            server.start()
+            listed = server.get(T + "/jobs?type=kept&limit=500", key=key)
+            self.assertEqual(sorted(one["id"] for one in listed.json["items"]), sorted(made))
+            self.assertIn("acme", [one["tenant"] for one in server.get("/v1/tenants").json["items"]])
+
+    def test_it_ends_well_when_asked(self):
+        with Server(PROGRAM) as server:
+            waiting = threading.Thread(target=lambda: server.post("/v1/leases", {"worker": "w", "wait": "2s"}))
+            waiting.start()
+            time.sleep(0.2)
+            self.assertEqual(server.stop(), 0)
+            waiting.join(timeout=30)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)

@@ -1,0 +1,127 @@
+"""A server of our own for a test: started on a free port in a folder of its own, and stopped."""
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import tempfile
+
+import jsonschema
+
+
+class Answer:
+    def __init__(self, status, headers, body):
+        self.status = status
+        self.headers = headers
+        self.body = body
+        self.json = json.loads(body) if body and headers.get("content-type", "").startswith("application/json") else None
+
+
+class Server:
+    """with Server(program) as server: server.get("/v1/status")"""
+
+    def __init__(self, program, *flags, folder=None):
+        self.program = program
+        self.flags = flags
+        self.own_folder = None if folder else tempfile.TemporaryDirectory(prefix="carillon-blackbox-")
+        self.folder = folder or self.own_folder.name
+        self.reference = None
+        self.seen = []
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def start(self):
+        environment = {"PATH": os.environ["PATH"]}
+        self.process = subprocess.Popen([self.program, "serve", "--listen", "127.0.0.1:0", *self.flags], cwd=self.folder,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+        said = ""
+        while True:
+            line = self.process.stdout.readline()
+            if not line:
+                raise RuntimeError("the server did not start: " + said + self.process.stderr.read())
+            said += line
+            page = re.search(r"http://[^:]+:(\d+)/#login=(\S+)", line)
+            if page:
+                self.port = int(page.group(1))
+                self.login = page.group(2)
+                break
+        with open(os.path.join(self.folder, "carillon.key")) as file:
+            self.key = file.read().strip()
+
+    def stop(self, how=signal.SIGTERM):
+        self.process.send_signal(how)
+        code = self.process.wait(timeout=60)
+        self.process.stdout.close()
+        self.process.stderr.close()
+        return code
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.stop()
+        if self.own_folder:
+            self.own_folder.cleanup()
+
+    def call(self, method, path, body=None, key=None, headers=None, raw=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=90)
+        sent = dict(headers or {})
+        if key != "":
+            sent["Authorization"] = "Bearer " + (key or self.key)
+        text = raw if raw is not None else (None if body is None else json.dumps(body))
+        connection.request(method, path, text, sent)
+        response = connection.getresponse()
+        answer = Answer(response.status, {name.lower(): value for name, value in response.getheaders()}, response.read())
+        connection.close()
+        self.seen.append((method, path, answer))
+        return answer
+
+    def get(self, path, **more):
+        return self.call("GET", path, **more)
+
+    def post(self, path, body=None, **more):
+        return self.call("POST", path, body, **more)
+
+    def put(self, path, body=None, **more):
+        return self.call("PUT", path, body, **more)
+
+    # ---- The reference ----
+    def openapi(self):
+        if self.reference is None:
+            self.reference = self.get("/openapi.json").json
+        return self.reference
+
+    def operation_of(self, method, path):
+        given = path.split("?")[0].strip("/").split("/")
+        best = None
+        for template, operations in self.openapi()["paths"].items():
+            wanted = template.strip("/").split("/")
+            if len(wanted) != len(given) or method.lower() not in operations:
+                continue
+            if all(w.startswith("{") or w == g for w, g in zip(wanted, given)):
+                literal = sum(not w.startswith("{") for w in wanted)
+                if best is None or literal > best[0]:
+                    best = (literal, operations[method.lower()])
+        return best[1] if best else None
+
+    def check_answers(self):
+        """Every JSON answer so far is what the reference says. Returns how many were checked."""
+        components = self.openapi()["components"]
+        checked = 0
+        for method, path, answer in list(self.seen):
+            operation = self.operation_of(method, path)
+            if operation is None or answer.json is None:
+                continue
+            responses = operation["responses"]
+            described = responses.get(str(answer.status))
+            if described is None and answer.status >= 400:
+                described = responses["default"]
+            assert described is not None, f"{method} {path}: {answer.status} is not in the reference"
+            schema = dict(described["content"]["application/json"]["schema"], components=components)
+            try:
+                jsonschema.Draft202012Validator(schema).validate(answer.json)
+            except jsonschema.ValidationError as error:
+                raise AssertionError(f"{method} {path} {answer.status}: {error.message} at {list(error.path)}") from None
+            checked += 1
+        return checked
