@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/json_writer.h"
+#include "server/http/response_writer.h"
 
 namespace carillon::server {
 
@@ -38,11 +39,7 @@ Told told(ErrorCode code) {
 HttpResponse json_answer(int status, std::string body) { return {.status = status, .body = std::move(body)}; }
 
 HttpResponse refusal(int status, std::string_view code, std::string_view message, std::string_view details) {
-  JsonObject error;
-  error.text("code", code).text("message", message).raw("details", details);
-  JsonObject body;
-  body.raw("error", error.str());
-  HttpResponse response = json_answer(status, body.str());
+  HttpResponse response = error_response(status, code, message, details);
   if (status == 401) response.headers.push_back({.name = "www-authenticate", .value = "Bearer"});
   return response;
 }

@@ -108,8 +108,7 @@ JobInfo info_of_new(const NewJob& job, const Enqueued& made, Instant now) {
           .tags = job.options.tags,
           .meta = job.options.meta,
           .created_by = job.options.created_by,
-          .created_at = now,
-          .last_seen_at = now};
+          .created_at = now};
 }
 
 }  // namespace carillon::server

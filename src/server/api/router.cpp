@@ -6,6 +6,7 @@ namespace carillon::server {
 
 std::vector<std::string_view> segments_of(std::string_view path) {
   std::vector<std::string_view> segments;
+  if (path == "/") return segments;
   while (!path.empty()) {
     path.remove_prefix(1);  // the slash
     const std::size_t end = std::min(path.find('/'), path.size());

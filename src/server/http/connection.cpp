@@ -168,7 +168,7 @@ Connection::Phase Connection::phase() const {
 // ---- Requests --------------------------------------------------------------------------------------------------
 
 bool Connection::may_parse() const {
-  if (input_over_ || exchanges_.size() >= service_.options.pipelined_max) return false;
+  if (aborted_ || input_over_ || exchanges_.size() >= service_.options.pipelined_max) return false;
   if (*unsent_ > service_.options.unsent_max) return false;
   // The first has nothing but the end of the connection to mark the end of a stream.
   return exchanges_.empty() || !(exchanges_.back().http_1_0 || service_.draining);

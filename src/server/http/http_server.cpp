@@ -82,6 +82,8 @@ class Session : public std::enable_shared_from_this<Session> {
 
   // Set while it stands in the list of those that have got mail.
   bool has_mail = false;
+  // Set if it was one too many.
+  bool is_surplus = false;
 
  private:
   // False if the client is gone.
@@ -277,7 +279,8 @@ class HttpServer::Impl {
 
   void welcome(tcp::socket socket) {
     const std::size_t limit = service_.options.connections_max;
-    if (sessions_.size() >= limit + kRefusedMax) return;
+    const bool is_surplus = served_ >= limit;
+    if (is_surplus && sessions_.size() - served_ >= kRefusedMax) return;
     ErrorCodeOf ec;
     socket.non_blocking(true, ec);
     if (ec) return;
@@ -289,7 +292,9 @@ class HttpServer::Impl {
     auto session = std::make_shared<Session>(std::move(socket), std::move(connection), shared_);
     sessions_.emplace(key, session);
     connections_ = sessions_.size();
-    if (sessions_.size() > limit) {
+    session->is_surplus = is_surplus;
+    if (!is_surplus) ++served_;
+    if (is_surplus) {
       key->refuse({.status = 503,
                    .code = "too_many_connections",
                    .message = fmt::format("{} connections are open, as many as are allowed", limit)});
@@ -298,6 +303,7 @@ class HttpServer::Impl {
   }
 
   void forget(Session& session) {
+    if (!session.is_surplus) --served_;
     sessions_.erase(&session.connection());
     connections_ = sessions_.size();
     if (service_.draining && sessions_.empty()) finish();
@@ -365,6 +371,7 @@ class HttpServer::Impl {
   asio::steady_timer accept_timer_{io_};
   asio::steady_timer drain_timer_{io_};
   std::unordered_map<Connection*, std::shared_ptr<Session>> sessions_;
+  std::size_t served_ = 0;  // of the sessions, without those that were refused
   std::atomic<std::size_t> connections_ = 0;
   std::uint16_t port_ = 0;
 

@@ -46,7 +46,8 @@ class HttpServer {
   // Listens; calls come from now on. The error names the address.
   Result<void> start();
   std::uint16_t port() const;
-  // New connections are refused, idle ones closed; answers that are due are given for `drain`, then all is closed.
+  // New connections are refused, idle ones closed, streams ended; answers that are due are given for `drain`, then all
+  // is closed. Waits for that; may be called twice, but not from a call of the server.
   void stop(std::chrono::milliseconds drain);
   std::size_t connections() const;
 

@@ -18,6 +18,7 @@ class Stream {
   virtual ~Stream() = default;
   // Any thread. False: the client is gone, or does not read and has too much waiting; nothing more will be sent.
   virtual bool write(std::string text) = 0;
+  // The whole was sent. One that is dropped ends as well.
   virtual void end() = 0;
 };
 
@@ -32,7 +33,8 @@ class ReplySink {
   virtual void send(HttpResponse response) = 0;
   // The head of the response; its body is ignored.
   virtual std::shared_ptr<Stream> stream(HttpResponse head) = 0;
-  // Called at most once, on the net thread, if the client goes away before the answer: who parks a call takes it back.
+  // Called at most once, on the net thread, if the client goes away or the server stops before the answer, or before
+  // the end of a stream: who parks a call takes it back. Not called at all once the server is gone.
   virtual void on_gone(std::function<void()> gone) = 0;
 };
 

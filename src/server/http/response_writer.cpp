@@ -28,9 +28,9 @@ void append_header(std::string& out, std::string_view name, std::string_view val
 
 }  // namespace
 
-HttpResponse error_response(int status, std::string_view code, std::string_view message) {
+HttpResponse error_response(int status, std::string_view code, std::string_view message, std::string_view details) {
   JsonObject error;
-  error.text("code", code).text("message", message);
+  error.text("code", code).text("message", message).raw("details", details);
   JsonObject body;
   body.raw("error", error.str());
   return {.status = status, .body = body.str()};

@@ -10,7 +10,8 @@
 namespace carillon::server {
 
 // {"error": {"code": …, "message": …}}
-HttpResponse error_response(int status, std::string_view code, std::string_view message);
+HttpResponse error_response(int status, std::string_view code, std::string_view message,
+                            std::string_view details = "{}");
 
 // "Not Found"; for a number that has no name "Status".
 std::string_view reason_phrase(int status);

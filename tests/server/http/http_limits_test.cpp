@@ -149,8 +149,6 @@ TEST(HttpLimits, AServerWithoutFreeFilesServesAgainWhenThereAreSome) {
   ASSERT_FALSE(taken.empty());
   close(taken.back());
   taken.pop_back();
-  rusage used_before{};
-  getrusage(RUSAGE_SELF, &used_before);
   RawClient client = test.connect();
   client.send(get("/echo"));
   for (const int file : taken) close(file);
