@@ -143,7 +143,9 @@ void Node::hand_out(const Round& round, const PullCallPtr& call, const std::vect
     }
   }
   desk_.remove(call, dispatcher_);
-  if (is_there) answers_.emplace_back([call, jobs = std::move(jobs)]() mutable { call->done(std::move(jobs)); });
+  if (!is_there) return;
+  answers_.emplace_back(
+      [call, jobs = std::move(jobs)]() mutable { std::exchange(call->done, nullptr)(std::move(jobs)); });
 }
 
 void Node::put_back(const Serving& serving, Instant now) {
@@ -160,10 +162,12 @@ void Node::answer_pulls(BootTime boot) {
   for (const PullCallPtr& call : refused ? desk_.take_all(dispatcher_) : desk_.take_ended(dispatcher_, boot)) {
     if (!call->begin_answer()) continue;
     answers_.emplace_back([call, refused] {
+      // What it holds goes with its answer: its own end may be far off.
+      const PullCall::Done done = std::exchange(call->done, nullptr);
       if (refused) {
-        call->done(std::unexpected(*refused));
+        done(std::unexpected(*refused));
       } else {
-        call->done(std::vector<PulledJob>());
+        done(std::vector<PulledJob>());
       }
     });
   }
