@@ -128,8 +128,10 @@ bool Dispatcher::matches(const PullFilter& filter, const ReadyPlace& place) cons
   };
   if (!names(filter.tenants, place.tenant) || !names(filter.queues, place.queue)) return false;
   if (filter.types.empty()) return true;
+  // A place of leases that an earlier node gave may have had no job here yet.
   const auto type = type_names_.find(place.type.value);
-  return type != type_names_.end() && names(filter.types, type->second);
+  if (type != type_names_.end()) return names(filter.types, type->second);
+  return place.type.value != 0 && names(filter.types, jobs_.type_name(place.type));
 }
 
 void Dispatcher::look_for_places(PullView& view) const {

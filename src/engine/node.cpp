@@ -94,7 +94,7 @@ Duration Node::step() {
   stepping_ = true;
   Round round = begin_round();
   // Calls wait for the rules, by which they are judged; but not for a store that does not answer.
-  if (loader_.has_rules() || failures_ > 0) calls_ = inbox_.take(kCallsMax);
+  if (knows_rules() || failures_ > 0) calls_ = inbox_.take(kCallsMax);
   take_finished(round);
   collect_due(round);
   dispatcher_.advance_to(round.now);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 
 #include "base/json.h"
@@ -15,7 +16,8 @@ namespace carillon {
 
 namespace {
 
-constexpr std::size_t kPullsMax = 1000;  // jobs leased in one round
+constexpr std::size_t kPullsMax = 1000;          // jobs leased in one round
+constexpr std::size_t kOwnerLooksMax = 100'000;  // at rows, once at the start
 
 bool contains(const std::vector<std::string>& list, const std::string& name) {
   return std::ranges::find(list, name) != list.end();
@@ -141,7 +143,9 @@ void Node::hand_out(const Round& round, const PullCallPtr& call, const std::vect
     }
   }
   desk_.remove(call, dispatcher_);
-  if (is_there) answers_.emplace_back([call, jobs = std::move(jobs)]() mutable { call->done(std::move(jobs)); });
+  if (!is_there) return;
+  answers_.emplace_back(
+      [call, jobs = std::move(jobs)]() mutable { std::exchange(call->done, nullptr)(std::move(jobs)); });
 }
 
 void Node::put_back(const Serving& serving, Instant now) {
@@ -158,41 +162,105 @@ void Node::answer_pulls(BootTime boot) {
   for (const PullCallPtr& call : refused ? desk_.take_all(dispatcher_) : desk_.take_ended(dispatcher_, boot)) {
     if (!call->begin_answer()) continue;
     answers_.emplace_back([call, refused] {
+      // What it holds goes with its answer: its own end may be far off.
+      const PullCall::Done done = std::exchange(call->done, nullptr);
       if (refused) {
-        call->done(std::unexpected(*refused));
+        done(std::unexpected(*refused));
       } else {
-        call->done(std::vector<PulledJob>());
+        done(std::vector<PulledJob>());
       }
     });
   }
   for (const auto& answer : std::exchange(answers_, {})) answer();
 }
 
-// Leases of workers outside outlive a node: they count under the next one as they did.
+// ---- Leases of an earlier node
+// ---------------------------------------------------------------------------------------
+
+namespace {
+
+// Finds whose a job is, among tenants that may be its owner. Leases of one tenant mostly stand together.
+class OwnerSearch {
+ public:
+  OwnerSearch(StoreReader& reader, std::vector<std::string> tenants) : reader_(reader), tenants_(std::move(tenants)) {}
+  OwnerSearch(const OwnerSearch&) = delete;
+  OwnerSearch& operator=(const OwnerSearch&) = delete;
+  ~OwnerSearch() = default;
+
+  std::optional<JobView> find(JobId job) {
+    for (std::size_t i = 0; i < tenants_.size() && left_ > 0; ++i, --left_) {
+      const std::size_t index = (last_ + i) % tenants_.size();
+      auto view = reader_.job(tenants_[index], job);
+      if (!view) continue;
+      last_ = index;
+      return *std::move(view);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  StoreReader& reader_;
+  const std::vector<std::string> tenants_;
+  std::size_t last_ = 0;
+  std::size_t left_ = kOwnerLooksMax;
+};
+
+LeasedJob leased_job(const LeaseRow& lease, const std::optional<JobView>& view) {
+  LeasedJob job{.id = lease.job, .attempt = lease.attempt, .token = lease.token, .lease = lease.length};
+  if (!view) return job;
+  job.tenant = view->lane.tenant;
+  job.queue = view->lane.queue;
+  job.type = view->type;
+  job.priority = view->row.priority;
+  job.run_at = view->row.run_at;
+  job.deadline = view->row.deadline;
+  job.schedule = view->schedule;
+  job.subject = view->row.subject;
+  job.slot = view->row.slot;
+  job.options = view->row.options;
+  return job;
+}
+
+}  // namespace
+
+// They count under the next node as they did. Whose a job is, its id does not tell: it is looked for among the tenants
+// that have rules, since only these have caps of their own. Others count under the limits for all, and among all.
 Result<void> Node::adopt_leases(Round& round) {
   TRY_ASSIGN(const std::vector<LeaseRow> leases, store_.jobs().leases());
   std::vector<JobId> ids;
   for (const LeaseRow& lease : leases) {
-    if (!lease.in_process && !desk_.find(lease.job)) ids.push_back(lease.job);
+    if (!lease.in_process) ids.push_back(lease.job);
   }
-  TRY_ASSIGN(const std::vector<JobTraits> traits, store_.jobs().traits(ids));
-  std::unordered_map<JobId, const JobTraits*> by_job;
-  for (const JobTraits& one : traits) by_job.emplace(one.id, &one);
-  for (const LeaseRow& lease : leases) {
-    const auto found = by_job.find(lease.job);
-    if (found == by_job.end()) continue;
-    auto run = std::make_shared<Run>();
-    run->job = {.id = lease.job, .attempt = lease.attempt, .token = lease.token, .lease = lease.length};
-    run->notifies = found->second->notifies;
-    run->pulled = true;
-    run->phase = Run::Phase::started;
-    run->started_boot = std::max(BootTime(1), round.boot - (round.now - lease.claimed_at));
-    // Whose it is cannot be asked by its id: it counts under limits for all, and among all that run.
-    run->place = dispatcher_.ready().place({.limits = found->second->limits, .notifies = run->notifies});
-    dispatcher_.ready().adopt(run->place, round.now);
-    desk_.lease(run, {.tenants = {}, .name = lease.worker});
-  }
-  round.on_commit.emplace_back([this] { adopted_ = true; });
+  TRY_ASSIGN(std::vector<JobTraits> traits, store_.jobs().traits(ids));
+  round.on_commit.emplace_back([this, &round, leases, traits = std::move(traits)] {
+    adopted_ = true;
+    if (traits.empty()) return;
+    std::unordered_map<JobId, const JobTraits*> by_job;
+    for (const JobTraits& one : traits) by_job.emplace(one.id, &one);
+    std::set<std::string> tenants;
+    for (const DocumentKey& key : rules_.keys()) {
+      if (!key.tenant.empty()) tenants.insert(key.tenant);
+    }
+    OwnerSearch search(store_.reader(), {tenants.begin(), tenants.end()});
+    for (const LeaseRow& lease : leases) {
+      const auto found = by_job.find(lease.job);
+      if (found == by_job.end()) continue;
+      const auto view = search.find(lease.job);
+      auto run = std::make_shared<Run>();
+      run->job = leased_job(lease, view);
+      run->notifies = found->second->notifies;
+      run->pulled = true;
+      run->phase = Run::Phase::started;
+      run->started_boot = std::max(BootTime(1), round.boot - (round.now - lease.claimed_at));
+      run->place = dispatcher_.ready().place({.tenant = run->job.tenant,
+                                              .queue = run->job.queue,
+                                              .type = view ? view->row.type : TypeId(),
+                                              .limits = found->second->limits,
+                                              .notifies = run->notifies});
+      dispatcher_.ready().adopt(run->place, round.now);
+      desk_.lease(run, {.tenants = {}, .name = lease.worker});
+    }
+  });
   return {};
 }
 

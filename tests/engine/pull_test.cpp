@@ -644,7 +644,43 @@ TEST_P(Pulls, ALeaseWhoseAnswerWasLostIsHandedOutAnew) {  // invariant 8
   EXPECT_FALSE(waits.is_there());
 }
 
-TEST(PullRestart, LeasesOutliveTheNodeAndCountUnderTheNext) {  // invariants 6, 12
+TEST(PullRestart, LeasesOutliveTheNodeAndCountUnderItsCaps) {  // invariant 6
+  const TestFolder folder;
+  Instant now = at("2026-03-02T12:00:00Z");
+  const auto options = [&] { return HandNode::Options{.sqlite = folder.path() / "jobs.db", .start = now}; };
+  std::vector<PulledJob> held;
+  {
+    PullNode node(options());
+    ASSERT_TRUE(node->client().put_settings("a", R"({"max_concurrency":2})").has_value());
+    ASSERT_TRUE(node->client().put_queue("b", "slow", R"({"max_concurrency":1})").has_value());
+    ASSERT_TRUE(node->client().put_limit("c", "own", R"({"concurrency":1})").has_value());
+    for (int i = 0; i < 4; ++i) {
+      node->enqueue({.type = "mail", .tenant = "a"});
+      node->enqueue({.type = "mail", .tenant = "b", .queue = "slow"});
+      node->enqueue({.type = "mail", .tenant = "c", .limits = {"own"}});
+    }
+    held = node.lease({.limit = 20});
+    ASSERT_THAT(held, SizeIs(4));
+    now = node->clock.now();
+  }
+  PullNode node(options());
+  EXPECT_THAT(node.lease({.limit = 20}), IsEmpty());
+  EXPECT_EQ(node->node().dispatcher().ready().running("a"), 2U);
+  for (const PulledJob& one : held) {
+    EXPECT_EQ(error_of(node.settle({.tenants = {"x"}, .job = one.job.id, .token = one.job.token})).code,
+              ErrorCode::not_found);
+    EXPECT_EQ(value_of(node.settle(one, done())).state, JobState::done);
+    const auto next = node.lease({.filter = {.types = {"mail"}}, .limit = 20});
+    ASSERT_THAT(next, SizeIs(1));
+    EXPECT_EQ(next[0].job.tenant, one.job.tenant);
+  }
+  const auto stopped = node->heard.of<JobStopped>();
+  ASSERT_THAT(stopped, SizeIs(4));
+  EXPECT_EQ(stopped[0].tenant, held[0].job.tenant);
+  EXPECT_EQ(stopped[0].type, "mail");
+}
+
+TEST(PullRestart, LeasesOfTenantsWithoutRulesCountAmongAll) {  // invariants 6, 12
   const TestFolder folder;
   Instant now = at("2026-03-02T12:00:00Z");
   const auto options = [&] { return HandNode::Options{.sqlite = folder.path() / "jobs.db", .start = now}; };
