@@ -59,6 +59,17 @@ void add_deferrals(Explanation& explanation, const std::vector<DeferralRecord>& 
   }
 }
 
+// The attempt that runs now.
+void add_claim(Explanation& explanation, const JobInfo& job) {
+  if (!job.started_at) return;
+  JsonObject claim;
+  claim.integer("attempt", job.attempt).text("worker", job.worker);
+  explanation.steps.push_back({.at = *job.started_at,
+                               .what = "claimed",
+                               .why = job.attempts.empty() ? std::string(to_string(job.origin)) : "retry",
+                               .detail = claim.str()});
+}
+
 void add_finish(Explanation& explanation, const JobInfo& job) {
   if (!job.finished_at) return;
   JsonObject detail;
@@ -140,6 +151,7 @@ Explanation explain_job(const JobFacts& facts) {
       explanation.steps.push_back({.at = facts.now, .what = "held", .why = "dependency", .detail = "{}"});
       break;
     case JobState::processing:
+      add_claim(explanation, job);
       explanation.summary = fmt::format("processing: attempt {} at {}{}", job.attempt, job.worker,
                                         job.cancel_requested ? ", asked to stop" : "");
       break;
