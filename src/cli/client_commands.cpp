@@ -281,11 +281,8 @@ class Builder {
 
   void add_tenants() {
     CLI::App* tenants =
-        group("tenants", "Tenants and their settings", [](Session& session) { return list_tenants(session, {}); });
-    auto paging = std::make_shared<Paging>();
-    CLI::App* list = tenants->add_subcommand("list", "All tenants of the key");
-    add_paging(list, *paging);
-    on(list, [paging](Session& session) { return list_tenants(session, *paging); });
+        group("tenants", "Tenants and their settings", [](Session& session) { return list_tenants(session); });
+    on(tenants->add_subcommand("list", "All tenants of the key"), list_tenants);
     add_named(tenants, "create", "Make a tenant", create_tenant);
     add_named(tenants, "delete", "Delete a tenant and all that is its", delete_tenant);
 
@@ -306,11 +303,8 @@ class Builder {
 
   void add_queues() {
     CLI::App* queues =
-        group("queues", "Queues: caps and pauses", [](Session& session) { return list_queues(session, {}); });
-    auto paging = std::make_shared<Paging>();
-    CLI::App* list = queues->add_subcommand("list", "Queues and how full they are");
-    add_paging(list, *paging);
-    on(list, [paging](Session& session) { return list_queues(session, *paging); });
+        group("queues", "Queues: caps and pauses", [](Session& session) { return list_queues(session); });
+    on(queues->add_subcommand("list", "Queues and how full they are"), list_queues);
     auto change = std::make_shared<QueueChange>();
     CLI::App* set = queues->add_subcommand("set", "Change a queue");
     set->add_option("queue", change->queue, "The queue")->required()->type_name("QUEUE");
@@ -357,15 +351,14 @@ class Builder {
   }
 
   void add_keys() {
-    CLI::App* keys = group("keys", "Who may call the server", [](Session& session) { return list_keys(session, {}); });
-    auto paging = std::make_shared<Paging>();
-    CLI::App* list = keys->add_subcommand("list", "All keys, never the secrets");
-    add_paging(list, *paging);
-    on(list, [paging](Session& session) { return list_keys(session, *paging); });
+    CLI::App* keys = group("keys", "Who may call the server", [](Session& session) { return list_keys(session); });
+    on(keys->add_subcommand("list", "All keys, never the secrets"), list_keys);
     auto request = std::make_shared<KeyRequest>();
     CLI::App* create = keys->add_subcommand("create", "Make a key; it is shown only now");
     create->add_option("name", request->name, "What it is for")->required()->type_name("NAME");
-    create->add_option("--scope", request->scope, "What it may do")->required()->type_name("SCOPE");
+    create->add_option("--scope", request->scope, "What it may do: read, worker, tenant or admin")
+        ->required()
+        ->type_name("SCOPE");
     create->add_option("--for-tenant", request->tenants, "Only this tenant; may be repeated (default: all)")
         ->type_name("TENANT")
         ->allow_extra_args(false);

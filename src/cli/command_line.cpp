@@ -163,6 +163,7 @@ class CommandLine {
         {"preview", {"cron:", "rrule:", "every:", "daily:", "weekly:", "once:", "@"}},
         {"completion", {"bash"}},
         {"--state", state_names()},
+        {"--scope", {"read", "worker", "tenant", "admin"}},
         {"--log-level", {"debug", "info", "warn", "error"}},
         {"--log-format", {"auto", "json", "text"}},
         {"--filter", {"state=", "type=", "queue=", "schedule=", "subject=", "tag=", "text=", "since=", "until="}}};

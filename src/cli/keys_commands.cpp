@@ -9,14 +9,14 @@
 
 namespace carillon {
 
-CliResult<Printout> list_keys(Session& session, const Paging& paging) {
+CliResult<Printout> list_keys(Session& session) {
   static const std::vector<FieldColumn> columns{{.title = "ID", .show = field<"id">, .may_be_cut = false},
                                                 {.title = "NAME", .show = field<"name">},
                                                 {.title = "SCOPE", .show = field<"scope">},
                                                 {.title = "TENANTS", .show = field<"tenants">},
                                                 {.title = "EXPIRES", .show = field<"expires_at">},
-                                                {.title = "LAST USED", .show = field<"last_used_at">}};
-  TRY_ASSIGN(const Session::Page page, session.list("/v1/keys", {}, paging));
+                                                {.title = "CREATED", .show = field<"created_at">}};
+  TRY_ASSIGN(const Session::Page page, session.list("/v1/keys", {}, {}));
   return print_list(session, page, columns, "no keys");
 }
 

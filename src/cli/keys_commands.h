@@ -17,7 +17,7 @@ struct KeyRequest {
   std::optional<std::string> expires_at;
 };
 
-CliResult<Printout> list_keys(Session& session, const Paging& paging);
+CliResult<Printout> list_keys(Session& session);
 // The only time that the key itself can be seen.
 CliResult<Printout> create_key(Session& session, const KeyRequest& request);
 CliResult<Printout> delete_key(Session& session, const std::string& id);

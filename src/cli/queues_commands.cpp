@@ -9,9 +9,9 @@ namespace carillon {
 
 namespace {
 
-// Items are named by what they are, or plainly.
-Cell queue_name(const JsonValue& item) {
-  return {.text = shown_value(item.at(item.contains("name") ? "name" : "queue"))};
+template <FieldName kState>
+Cell count_of(const JsonValue& item) {
+  return {.text = shown_value(item.at("counts").at(std::string_view(kState.value)))};
 }
 
 Cell paused_of(const JsonValue& item) {
@@ -19,17 +19,17 @@ Cell paused_of(const JsonValue& item) {
 }
 
 const std::vector<FieldColumn>& queue_columns() {
-  static const std::vector<FieldColumn> all{{.title = "QUEUE", .show = queue_name},
+  static const std::vector<FieldColumn> all{{.title = "QUEUE", .show = field<"queue">},
                                             {.title = "PAUSED", .show = paused_of},
                                             {.title = "MAX", .show = field<"max_concurrency">},
-                                            {.title = "QUEUED", .show = field<"queued">},
-                                            {.title = "PROCESSING", .show = field<"processing">},
-                                            {.title = "DLQ", .show = field<"dlq">}};
+                                            {.title = "QUEUED", .show = count_of<"queued">},
+                                            {.title = "PROCESSING", .show = count_of<"processing">},
+                                            {.title = "DLQ", .show = count_of<"dlq">}};
   return all;
 }
 
 const std::vector<FieldColumn>& limit_columns() {
-  static const std::vector<FieldColumn> all{{.title = "LIMIT", .show = field<"name">},
+  static const std::vector<FieldColumn> all{{.title = "LIMIT", .show = field<"limit">},
                                             {.title = "RATE", .show = field<"rate">},
                                             {.title = "PER", .show = field<"per">},
                                             {.title = "BURST", .show = field<"burst">},
@@ -43,8 +43,8 @@ std::string limit_path(const Session& session, const LimitRequest& request) {
 
 }  // namespace
 
-CliResult<Printout> list_queues(Session& session, const Paging& paging) {
-  TRY_ASSIGN(const Session::Page page, session.list(session.tenant_path({"queues"}), {}, paging));
+CliResult<Printout> list_queues(Session& session) {
+  TRY_ASSIGN(const Session::Page page, session.list(session.tenant_path({"queues"}), {}, {}));
   return print_list(session, page, queue_columns(), "no queues");
 }
 

@@ -15,7 +15,7 @@ struct QueueChange {
   std::optional<bool> paused;
 };
 
-CliResult<Printout> list_queues(Session& session, const Paging& paging);
+CliResult<Printout> list_queues(Session& session);
 CliResult<Printout> change_queue(Session& session, const QueueChange& change);
 
 struct LimitRequest {

@@ -138,7 +138,7 @@ CliResult<JsonValue> Session::call(const ApiRequest& request) {
 }
 
 CliResult<Session::Page> Session::list(const std::string& path, Query query, const Paging& paging) {
-  query.emplace_back("limit", paging.all ? "500" : paging.limit);
+  query.emplace_back("limit", paging.all ? std::optional<std::string>("500") : paging.limit);
   query.emplace_back("cursor", paging.cursor);
   Page page;
   for (std::size_t i = 0; i < kPagesMax; ++i) {

@@ -37,7 +37,7 @@ std::string query_text(const Query& query);
 
 // How much of a list.
 struct Paging {
-  std::string limit = "50";
+  std::optional<std::string> limit;  // nothing: as many as the server gives
   std::optional<std::string> cursor;
   bool all = false;
 };

@@ -45,9 +45,9 @@ CliResult<std::string> fields_json(const std::vector<std::string>& fields) {
   return out.str();
 }
 
-CliResult<Printout> list_tenants(Session& session, const Paging& paging) {
+CliResult<Printout> list_tenants(Session& session) {
   static const std::vector<FieldColumn> columns{{.title = "TENANT", .show = name_of}, {.title = "", .show = rest_of}};
-  TRY_ASSIGN(const Session::Page page, session.list("/v1/tenants", {}, paging));
+  TRY_ASSIGN(const Session::Page page, session.list("/v1/tenants", {}, {}));
   return print_list(session, page, columns, "no tenants");
 }
 

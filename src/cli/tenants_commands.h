@@ -10,7 +10,7 @@
 
 namespace carillon {
 
-CliResult<Printout> list_tenants(Session& session, const Paging& paging);
+CliResult<Printout> list_tenants(Session& session);
 CliResult<Printout> create_tenant(Session& session, const std::string& name);
 CliResult<Printout> delete_tenant(Session& session, const std::string& name);
 

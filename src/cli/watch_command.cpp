@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <map>
+#include <ranges>
 #include <thread>
 #include <utility>
 
@@ -88,11 +89,11 @@ class Watcher {
     for (bool first = true;; first = false) {
       TRY_ASSIGN(const Session::Page page, session_.list(session_.tenant_path({"jobs"}), {}, {}));
       // Newest first; changes are told in the order of time.
-      for (auto job = page.items.rbegin(); job != page.items.rend(); ++job) {
-        std::string& state = known[job->at("id").as_string()];
-        const bool changed = std::exchange(state, job->at("state").as_string()) != state;
+      for (const JsonValue& job : std::views::reverse(page.items)) {
+        const std::string state = job.at("state").as_string();
+        const bool changed = std::exchange(known[job.at("id").as_string()], state) != state;
         if (!changed || first) continue;
-        TRY(show(*job));
+        TRY(show(job));
         if (is_enough()) return Printout{};
       }
       if (known.size() > kKnownMax) known.clear();

@@ -297,6 +297,16 @@ std::optional<std::string> LoadedConfig::pin(std::string_view key) const {
   return std::nullopt;
 }
 
+std::map<std::string, std::string> LoadedConfig::pins() const {
+  std::map<std::string, std::string> out;
+  for (const Setting& setting : all_settings()) {
+    for (const SettingName& name : setting.names) {
+      if (const auto origin = pin(name.key)) out.emplace(name.key, *origin);
+    }
+  }
+  return out;
+}
+
 Result<LoadedConfig> load_config(const ServeFlags& flags, const Environment& environment) {
   TRY_ASSIGN(const std::optional<ConfigFile> file, find_config_file(flags, environment));
   return load_config(flags, environment, file);

@@ -158,6 +158,8 @@ struct LoadedConfig {
 
   // What keeps a setting from being changed while the server runs, by any of its names.
   std::optional<std::string> pin(std::string_view key) const;
+  // All of them: every name of every setting that was given, and where.
+  std::map<std::string, std::string> pins() const;
 };
 
 // Reads the file that `flags`, or CARILLON_CONFIG, or else the working folder names, and puts all together.

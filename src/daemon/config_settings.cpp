@@ -186,11 +186,13 @@ Result<void> check_zone(const std::string& zone) {
 }
 
 Result<void> check_admin_key(const std::string& key) {
-  constexpr std::size_t kBytesMin = 16;
+  constexpr std::size_t kSecretMin = 32;
   constexpr std::size_t kBytesMax = 200;
   const bool is_plain = std::ranges::all_of(key, [](char c) { return c > ' ' && c < 0x7f; });
-  if (is_plain && key.size() >= kBytesMin && key.size() <= kBytesMax) return {};
-  return invalid_request(fmt::format("{} to {} printable characters without space", kBytesMin, kBytesMax));
+  const std::size_t dot = key.find('.');
+  const bool has_parts = dot != std::string::npos && dot > 0 && key.size() - dot - 1 >= kSecretMin;
+  if (is_plain && has_parts && key.size() <= kBytesMax) return {};
+  return invalid_request(fmt::format("ID.SECRET, the secret of {} or more printable characters", kSecretMin));
 }
 
 Result<RehearsalClock> parse_clock(const std::string& text) {

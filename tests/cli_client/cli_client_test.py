@@ -121,22 +121,21 @@ class Requests(ClientTest):
     def test_each_command_calls_its_route(self):
         page = {"items": [], "next_cursor": None}
         rows = [
-            (["jobs"], "GET", T + "/jobs?limit=50", None, page),
+            (["jobs"], "GET", T + "/jobs", None, page),
             (["jobs", "list", "--state", "dlq", "--type", "a b", "--limit", "5", "--since", "2026-03-29"], "GET",
              T + "/jobs?state=dlq&type=a%20b&since=2026-03-29T00%3A00%3A00.000Z&limit=5", None, page),
             (["jobs", "list", "--queue", "q", "--schedule", "s", "--subject", "u/1", "--tag", "t", "--text", "x",
               "--until", "2026-03-29T01:00:00Z", "--cursor", "abc"], "GET",
-             T + "/jobs?queue=q&schedule=s&subject=u%2F1&tag=t&text=x&until=2026-03-29T01%3A00%3A00.000Z&limit=50"
-             "&cursor=abc", None, page),
+             T + "/jobs?queue=q&schedule=s&subject=u%2F1&tag=t&text=x&until=2026-03-29T01%3A00%3A00.000Z&cursor=abc", None, page),
             (["jobs", "show", ID], "GET", f"{T}/jobs/{ID}"),
             (["jobs", "show", ID, "--wait", "30s"], "GET", f"{T}/jobs/{ID}?wait=30s"),
             (["jobs", "cancel", ID], "POST", f"{T}/jobs/{ID}/cancel", {}),
             (["jobs", "retry", ID], "POST", f"{T}/jobs/{ID}/retry", {}),
             (["jobs", "rerun", ID], "POST", f"{T}/jobs/{ID}/rerun", {}),
             (["jobs", "run", ID], "POST", f"{T}/jobs/{ID}/run", {}),
-            (["dlq"], "GET", T + "/jobs?state=dlq&limit=50", None, page),
-            (["dlq", "list", "--type", "x"], "GET", T + "/jobs?state=dlq&type=x&limit=50", None, page),
-            (["schedules"], "GET", T + "/schedules?limit=50", None, page),
+            (["dlq"], "GET", T + "/jobs?state=dlq", None, page),
+            (["dlq", "list", "--type", "x"], "GET", T + "/jobs?state=dlq&type=x", None, page),
+            (["schedules"], "GET", T + "/schedules", None, page),
             (["schedules", "list", "--limit", "7"], "GET", T + "/schedules?limit=7", None, page),
             (["schedules", "show", "a"], "GET", T + "/schedules/a"),
             (["schedules", "pause", "a"], "POST", T + "/schedules/a/pause", {}),
@@ -150,27 +149,27 @@ class Requests(ClientTest):
             (["explain", ID], "GET", f"{T}/jobs/{ID}/explain"),
             (["explain", "digest"], "GET", T + "/schedules/digest/explain"),
             (["explain", "digest/user/17"], "GET", T + "/schedules/digest/subjects/user%2F17/explain"),
-            (["tenants"], "GET", "/v1/tenants?limit=50", None, page),
-            (["tenants", "list"], "GET", "/v1/tenants?limit=50", None, page),
+            (["tenants"], "GET", "/v1/tenants", None, page),
+            (["tenants", "list"], "GET", "/v1/tenants", None, page),
             (["tenants", "create", "acme"], "PUT", "/v1/tenants/acme", {}),
             (["tenants", "delete", "acme"], "DELETE", "/v1/tenants/acme"),
             (["tenants", "show"], "GET", T + "/settings"),
             (["tenants", "show", "acme"], "GET", "/v1/tenants/acme/settings"),
             (["tenants", "set", "acme", "weight=2", "timezone=Europe/London", "max_concurrency=null"], "PUT",
              "/v1/tenants/acme/settings", {"weight": 2, "timezone": "Europe/London", "max_concurrency": None}),
-            (["queues"], "GET", T + "/queues?limit=50", None, page),
+            (["queues"], "GET", T + "/queues", None, page),
             (["queues", "set", "q", "--max-concurrency", "3"], "PUT", T + "/queues/q", {"max_concurrency": 3}),
             (["queues", "set", "q", "--max-concurrency", "none"], "PUT", T + "/queues/q", {"max_concurrency": None}),
             (["queues", "pause", "q"], "PUT", T + "/queues/q", {"paused": True}),
             (["queues", "resume", "q"], "PUT", T + "/queues/q", {"paused": False}),
-            (["limits"], "GET", T + "/limits?limit=50", None, page),
-            (["limits", "list", "--global"], "GET", "/v1/limits?limit=50", None, page),
+            (["limits"], "GET", T + "/limits", None, page),
+            (["limits", "list", "--global"], "GET", "/v1/limits", None, page),
             (["limits", "show", "api"], "GET", T + "/limits/api"),
             (["limits", "put", "api", "--rate", "10", "--per", "1s", "--burst", "20", "--concurrency", "4"], "PUT",
              T + "/limits/api", {"rate": 10, "per": "1s", "burst": 20, "concurrency": 4}),
             (["limits", "put", "api", "--global", "--rate", "0.5"], "PUT", "/v1/limits/api", {"rate": 0.5}),
             (["limits", "delete", "api"], "DELETE", T + "/limits/api"),
-            (["keys"], "GET", "/v1/keys?limit=50", None, page),
+            (["keys"], "GET", "/v1/keys", None, page),
             (["keys", "create", "ci", "--scope", "write", "--for-tenant", "a", "--for-tenant", "b", "--expires-at",
               "2027-01-01"], "POST", "/v1/keys",
              {"name": "ci", "scope": "write", "tenants": ["a", "b"], "expires_at": "2027-01-01T00:00:00.000Z"}),
@@ -190,7 +189,7 @@ class Requests(ClientTest):
                 self.assertEqual(ran.json, answer)
 
     def test_key_tenant_and_agent_are_sent(self):
-        self.server.on("GET", "/v1/tenants/acme/queues?limit=50", {"items": []})
+        self.server.on("GET", "/v1/tenants/acme/queues", {"items": []})
         self.assertEqual(self.run_cli("queues", "--tenant", "acme").code, DONE)
         asked = self.server.asked[0]
         self.assertEqual(asked.headers["Authorization"], "Bearer the-key")
@@ -401,7 +400,7 @@ class Watch(ClientTest):
     def test_without_a_stream_it_polls(self):
         self.server.on("GET", "/v1/events", error("not_found", "none"), 404)
         for state in ("queued", "queued", "processing", "done"):
-            self.server.on("GET", T + "/jobs?limit=50", {"items": [job(state=state)], "next_cursor": None})
+            self.server.on("GET", T + "/jobs", {"items": [job(state=state)], "next_cursor": None})
         ran = self.run_cli("jobs", "watch", "--count", "2", "--poll-interval", "10ms")
         self.assertEqual([json.loads(line)["state"] for line in ran.out.splitlines()], ["processing", "done"])
 
@@ -419,7 +418,7 @@ class Watch(ClientTest):
 
 class Terminal(ClientTest):
     def list_jobs(self, *items, next_cursor=None, **options):
-        self.server.on("GET", T + "/jobs?limit=50", {"items": list(items), "next_cursor": next_cursor})
+        self.server.on("GET", T + "/jobs", {"items": list(items), "next_cursor": next_cursor})
         return self.on_terminal("jobs", **options)
 
     def test_a_table_with_colours(self):
@@ -453,7 +452,7 @@ class Terminal(ClientTest):
         self.assertEqual(self.list_jobs().out, "no jobs\n")
 
     def test_json_on_a_terminal(self):
-        self.server.on("GET", T + "/jobs?limit=50", {"items": [], "next_cursor": None})
+        self.server.on("GET", T + "/jobs", {"items": [], "next_cursor": None})
         self.assertEqual(self.on_terminal("jobs", "--json").json, {"items": [], "next_cursor": None})
 
     def test_a_job_with_its_attempts(self):
@@ -541,7 +540,7 @@ class ConfigCheck(ClientTest):
         path = os.path.join(self.folder.name, "c.toml")
         with open(path, "w", encoding="utf-8") as file:
             file.write('retention = "3d"\n[handlers."a.b"]\nkind = "exec"\nargv = ["/bin/true", "hunter2"]\n')
-        env = {"WORKER_POLL_MS": "250", "CARILLON_ADMIN_KEY": "hunter2-hunter2-hunter2"}
+        env = {"WORKER_POLL_MS": "250", "CARILLON_ADMIN_KEY": "ops.hunter2-hunter2-hunter2-hunter2-hunter2"}
         ran = self.run_cli("config", "check", "--config", path, "--max-concurrency", "4", "--set", "sat_ratio=0.5", env=env)
         self.assertEqual(ran.code, DONE, ran.err)
         found = {item["key"]: (item["value"], item["source"], item["origin"]) for item in ran.json["items"]}

@@ -172,6 +172,8 @@ TEST(Config, APinIsFoundByEveryNameOfItsSetting) {
   EXPECT_EQ(loaded.pin("tick_ms"), "carillon.toml, line 2 (worker.poll_ms)");
   EXPECT_EQ(loaded.pin("check_interval_seconds"), loaded.pin("tick_ms"));
   EXPECT_EQ(loaded.pin("no_such_setting"), std::nullopt);
+  EXPECT_THAT(loaded.pins(), testing::SizeIs(4));
+  EXPECT_EQ(loaded.pins().at("check_interval_seconds"), loaded.pin("tick_ms"));
 }
 
 // ---- Bounds -------------------------------------------------------------------------------------------------------
@@ -220,7 +222,10 @@ const std::vector<Bound>& bounds() {
        {"2026-03-28T23:00:00Z@600", "2026-03-28T23:00:00Z@0", "2026-03-28T23:00:00Z@0.5"},
        {"2026-03-28T23:00:00Z", "2026-03-28@600", "2026-03-28T23:00:00Z@-1", "2026-03-28T23:00:00Z@1000001", "@1"}},
       {"event_log", {"events.jsonl", "/var/log/x"}, {"a\nb"}},
-      {"admin_key", {"0123456789abcdef"}, {"short", "0123456789 abcdef", "0123456789abcdé"}},
+      {"admin_key",
+       {"ops.0123456789abcdef0123456789abcdef"},
+       {"short", "0123456789abcdef0123456789abcdef", "ops.0123456789abcdef 123456789abcdef",
+        ".0123456789abcdef0123456789abcdef"}},
       {"log.level", {"debug", "info", "warn", "error"}, {"INFO", "loud"}},
       {"log.format", {"auto", "json", "text"}, {"xml"}},
       {"webhooks.allow",
@@ -327,7 +332,7 @@ TEST(Config, AMistypedVariableIsAWarning) {
 }
 
 TEST(Config, SecretsAreNeverShown) {
-  const std::string key = "a-very-secret-admin-key";
+  const std::string key = "ops.0123456789abcdef0123456789abcdef";
   const LoadedConfig loaded =
       value_of(load({.environment = {{"CARILLON_ADMIN_KEY", key}, {"CARILLON_DB", "postgres://ada:hunter2@db/jobs"}}}));
   EXPECT_EQ(loaded.config.admin_key, key);
