@@ -37,7 +37,7 @@ using List = std::unique_ptr<curl_slist, FreeList>;
 void append(List& list, const std::string& text) {
   curl_slist* const longer = curl_slist_append(list.get(), text.c_str());
   CHECK(longer != nullptr);
-  static_cast<void>(list.release());
+  [[maybe_unused]] const curl_slist* const same = list.release();
   list.reset(longer);
 }
 
