@@ -218,6 +218,13 @@ void read_answer(Transfer& transfer, CURLcode code) {
   }
 }
 
+CURLM* make_multi() {
+  prepare_curl();
+  CURLM* const multi = curl_multi_init();
+  CHECK(multi != nullptr);
+  return multi;
+}
+
 // Which hosts do not answer. (the rule is in the header)
 class Breakers {
  public:
@@ -261,10 +268,7 @@ class Breakers {
 
 class WebhookSender::Parts {
  public:
-  explicit Parts(Options options) : options_(std::move(options)) {
-    prepare_curl();
-    multi_ = curl_multi_init();
-    CHECK(multi_ != nullptr);
+  explicit Parts(Options options) : options_(std::move(options)), multi_(make_multi()) {
     curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, kConnectionsMax);
     thread_ = std::thread([this] { work(); });
     pthread_setname_np(thread_.native_handle(), "webhooks");
@@ -409,7 +413,7 @@ class WebhookSender::Parts {
   }
 
   const Options options_;
-  CURLM* multi_ = nullptr;
+  CURLM* const multi_;
   std::atomic<std::uint64_t> last_id_ = 0;
 
   // Only the thread.
