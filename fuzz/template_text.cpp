@@ -41,7 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const RunningJob job;
   const auto payload = JsonValue::parse("{\"a\":" + json_string(value) + "}");
   CHECK(payload);
-  const TemplateScope scope{.job = job, .payload = *payload};
+  const TemplateScope scope(job, *payload);
 
   const auto parsed = TemplateText::parse(form);
   if (!parsed) {

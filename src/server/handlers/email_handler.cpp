@@ -131,10 +131,11 @@ std::optional<Outcome> fill_in(const EmailPlan& plan, const TemplateScope& scope
   message.subject = *std::move(subject);
   if (auto bad = render_body(plan.text, scope, TemplateText::Escape::none, message.text)) return bad;
   if (auto bad = render_body(plan.html, scope, TemplateText::Escape::html, message.html)) return bad;
-  std::string key = plan.key_of ? plan.key_of(scope.job) : std::string();
+  std::string key = plan.key_of ? plan.key_of(scope.job()) : std::string();
   // A key and an id never look the same.
-  key = key.empty() ? "id:" + format_job_id(scope.job.id) : "key:" + key;
-  message.message_id = message_id_of({.tenant = scope.job.tenant, .type = scope.job.type, .key = key}, message.from);
+  key = key.empty() ? "id:" + format_job_id(scope.job().id) : "key:" + key;
+  message.message_id =
+      message_id_of({.tenant = scope.job().tenant, .type = scope.job().type, .key = key}, message.from);
   message.date = system_now();
   return std::nullopt;
 }
@@ -245,7 +246,7 @@ Outcome send(const EmailPlan& plan, const EmailMessage& message, const JobContex
     for (const EmailAddress& address : *list) {
       curl_slist* const longer = curl_slist_append(recipients.get(), fmt::format("<{}>", address.address).c_str());
       CHECK(longer != nullptr);
-      static_cast<void>(recipients.release());
+      [[maybe_unused]] const curl_slist* const same = recipients.release();
       recipients.reset(longer);
     }
   }
@@ -273,7 +274,7 @@ class NotSent : public std::runtime_error {
 
 Outcome handle(const EmailPlan& plan, JobContext& context) {
   EmailMessage message;
-  if (auto bad = fill_in(plan, {.job = context.job(), .payload = context.payload()}, message)) return *std::move(bad);
+  if (auto bad = fill_in(plan, {context.job(), context.payload()}, message)) return *std::move(bad);
   Outcome outcome = done();
   try {
     context.once("email:" + format_job_id(context.job().id), [&] {

@@ -109,8 +109,8 @@ Result<TemplateText> TemplateText::parse(std::string_view text) {
 }
 
 Result<std::string> TemplateText::value(const Piece& piece, const TemplateScope& scope) {
-  if (piece.path.front() == "job") return job_field(piece.path[1], scope.job);
-  const JsonValue found = payload_at(piece.path, scope.payload);
+  if (piece.path.front() == "job") return job_field(piece.path[1], scope.job());
+  const JsonValue found = payload_at(piece.path, scope.payload());
   if (found.is_null()) {
     return invalid_configuration(
         fmt::format("the template needs {}, which the job does not have", fmt::join(piece.path, ".")));
@@ -133,7 +133,7 @@ Result<std::string> TemplateText::render(const TemplateScope& scope, Escape esca
 
 JsonValue TemplateText::field(const TemplateScope& scope) const {
   if (!is_one_field() || pieces_.front().path.front() != "payload") return {};
-  return payload_at(pieces_.front().path, scope.payload);
+  return payload_at(pieces_.front().path, scope.payload());
 }
 
 }  // namespace carillon::server

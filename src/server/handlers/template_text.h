@@ -15,9 +15,16 @@
 
 namespace carillon::server {
 
-struct TemplateScope {
-  const RunningJob& job;
-  const JsonValue& payload;
+// What a template may name. Both outlive it.
+class TemplateScope {
+ public:
+  TemplateScope(const RunningJob& job, const JsonValue& payload) : job_(&job), payload_(&payload) {}
+  const RunningJob& job() const { return *job_; }
+  const JsonValue& payload() const { return *payload_; }
+
+ private:
+  const RunningJob* job_;
+  const JsonValue* payload_;
 };
 
 class TemplateText {

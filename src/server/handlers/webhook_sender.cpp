@@ -37,7 +37,7 @@ using List = std::unique_ptr<curl_slist, FreeList>;
 void append(List& list, const std::string& text) {
   curl_slist* const longer = curl_slist_append(list.get(), text.c_str());
   CHECK(longer != nullptr);
-  static_cast<void>(list.release());
+  [[maybe_unused]] const curl_slist* const same = list.release();
   list.reset(longer);
 }
 
@@ -218,6 +218,13 @@ void read_answer(Transfer& transfer, CURLcode code) {
   }
 }
 
+CURLM* make_multi() {
+  prepare_curl();
+  CURLM* const multi = curl_multi_init();
+  CHECK(multi != nullptr);
+  return multi;
+}
+
 // Which hosts do not answer. (the rule is in the header)
 class Breakers {
  public:
@@ -261,10 +268,7 @@ class Breakers {
 
 class WebhookSender::Parts {
  public:
-  explicit Parts(Options options) : options_(std::move(options)) {
-    prepare_curl();
-    multi_ = curl_multi_init();
-    CHECK(multi_ != nullptr);
+  explicit Parts(Options options) : options_(std::move(options)), multi_(make_multi()) {
     curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, kConnectionsMax);
     thread_ = std::thread([this] { work(); });
     pthread_setname_np(thread_.native_handle(), "webhooks");
@@ -409,7 +413,7 @@ class WebhookSender::Parts {
   }
 
   const Options options_;
-  CURLM* multi_ = nullptr;
+  CURLM* const multi_;
   std::atomic<std::uint64_t> last_id_ = 0;
 
   // Only the thread.

@@ -12,7 +12,7 @@ std::string rendered(std::string_view text, const std::string& payload,
                      TemplateText::Escape escape = TemplateText::Escape::none) {
   const FakeContext context(payload);
   const TemplateText parsed = value_of(TemplateText::parse(text));
-  return value_of(parsed.render({.job = context.job(), .payload = context.payload()}, escape));
+  return value_of(parsed.render({context.job(), context.payload()}, escape));
 }
 
 TEST(TemplateText, FieldsAreFilledIn) {
