@@ -55,6 +55,7 @@ class CommandLine {
   CommandLine() {
     app_.require_subcommand(1);
     app_.set_version_flag("--version", std::string(version()), "Print the version");
+    add_serve();
     add_client_commands(app_, exit_code_);
     add_serve();
     add_preview();
@@ -91,6 +92,12 @@ class CommandLine {
   }
 
  private:
+  void add_serve() {
+    CLI::App* command = app_.add_subcommand("serve", "Run the server: engine, HTTP API and page in one process");
+    add_serve_flags(*command, serve_flags_);
+    command->callback([this] { exit_code_ = static_cast<ExitCode>(daemon::serve(serve_flags_)); });
+  }
+
   void add_preview() {
     CLI::App* command = app_.add_subcommand("preview", "The next times of a trigger, clock changes marked; offline");
     command->add_option("trigger", preview_.trigger, "What fires; see below")->required()->type_name("TRIGGER");
@@ -181,6 +188,7 @@ class CommandLine {
   }
 
   CLI::App app_{"Carillon: a durable, multi-tenant job scheduler", "carillon"};
+  daemon::ServeFlags serve_flags_;
   PreviewRequest preview_;
   daemon::ServeFlags serve_flags_;
   BenchEngineRequest bench_engine_;
