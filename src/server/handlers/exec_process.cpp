@@ -20,6 +20,7 @@
 #include <cstring>
 #include <system_error>
 
+#include "base/check.h"
 #include "base/clock.h"
 
 namespace carillon::server {
@@ -134,7 +135,7 @@ struct Failure {
   }
   sigset_t none;
   sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
+  pthread_sigmask(SIG_SETMASK, &none, nullptr);
   if (dup2(start.input, STDIN_FILENO) < 0 || dup2(start.output, STDOUT_FILENO) < 0 ||
       dup2(start.errors, STDERR_FILENO) < 0) {
     give_up(start, Step::prepare);
@@ -171,7 +172,7 @@ std::string describe(const Failure& failure, const ProcessRequest& request) {
     case Step::cwd: return fmt::format("cannot start {} in {}: {}", program, quoted(request.cwd), why);
     case Step::exec: return fmt::format("cannot start {}: {}", program, why);
   }
-  return why;
+  UNREACHABLE();
 }
 
 void add(Tail& tail, std::string_view piece) {

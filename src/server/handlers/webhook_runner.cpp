@@ -96,6 +96,9 @@ class WebhookRunner::Line : public std::enable_shared_from_this<WebhookRunner::L
     // Calls under way hold this line, and the sender holds them: it must not hold the sender in turn.
     environment_.sender.reset();
   }
+  Line(const Line&) = delete;
+  Line& operator=(const Line&) = delete;
+  ~Line() = default;
 
   void add(RunPtr run) {
     std::string host = host_of(environment_.target(run->job.tenant, run->job.type));
