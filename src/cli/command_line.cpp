@@ -55,7 +55,6 @@ class CommandLine {
   CommandLine() {
     app_.require_subcommand(1);
     app_.set_version_flag("--version", std::string(version()), "Print the version");
-    add_serve();
     add_client_commands(app_, exit_code_);
     add_serve();
     add_preview();
@@ -113,12 +112,6 @@ class CommandLine {
     command->add_flag("--json", preview_.json, "JSON, also on a terminal");
     command->footer(kPreviewFooter);
     command->callback([this] { exit_code_ = print_or_complain(run_preview(preview_, system_now())); });
-  }
-
-  void add_serve() {
-    CLI::App* command = app_.add_subcommand("serve", "Run the server: engine, HTTP API and page in one process");
-    add_serve_flags(*command, serve_flags_);
-    command->callback([this] { exit_code_ = daemon::serve(serve_flags_) == 0 ? ExitCode::done : ExitCode::failed; });
   }
 
   void add_bench() {
@@ -188,7 +181,6 @@ class CommandLine {
   }
 
   CLI::App app_{"Carillon: a durable, multi-tenant job scheduler", "carillon"};
-  daemon::ServeFlags serve_flags_;
   PreviewRequest preview_;
   daemon::ServeFlags serve_flags_;
   BenchEngineRequest bench_engine_;
