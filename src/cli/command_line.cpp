@@ -55,8 +55,8 @@ class CommandLine {
   CommandLine() {
     app_.require_subcommand(1);
     app_.set_version_flag("--version", std::string(version()), "Print the version");
-    add_client_commands(app_, exit_code_);
     add_serve();
+    add_client_commands(app_, exit_code_);
     add_preview();
     add_bench();
     add_version();

@@ -34,7 +34,7 @@ TEST(ResponseWriter, AValueCannotStartAnotherHeader) {
 
 TEST(ResponseWriter, AnErrorIsJson) {
   const HttpResponse response = error_response(404, "job_not_found", "no job \"a\"");
-  EXPECT_EQ(response.body, R"({"error":{"code":"job_not_found","message":"no job \"a\""}})");
+  EXPECT_EQ(response.body, R"({"error":{"code":"job_not_found","message":"no job \"a\"","details":{}}})");
 }
 
 TEST(ResponseWriter, DatesAreWrittenAsHttpHasThem) {
