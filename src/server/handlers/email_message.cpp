@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 
-#include "server/handlers/plain_text.h"
 #include "server/auth/digest.h"
+#include "server/handlers/plain_text.h"
 #include "server/handlers/signature.h"
 
 namespace carillon::server {
