@@ -390,7 +390,6 @@ class Builder {
 
   void add_status() {
     on(app_.add_subcommand("status", "How the server is"), show_status);
-    on(app_.add_subcommand("slo", "Objectives and what was measured"), show_slo);
   }
 
   void add_doctor() {

@@ -9,9 +9,4 @@ CliResult<Printout> show_status(Session& session) {
   return print_object(session, status);
 }
 
-CliResult<Printout> show_slo(Session& session) {
-  TRY_ASSIGN(const JsonValue slo, session.get("/v1/slo"));
-  return print_object(session, slo);
-}
-
 }  // namespace carillon

@@ -1,4 +1,4 @@
-// `carillon status` and `carillon slo`: how the server is.
+// `carillon status`: how the server is.
 #pragma once
 
 #include "cli/outcome.h"
@@ -7,6 +7,5 @@
 namespace carillon {
 
 CliResult<Printout> show_status(Session& session);
-CliResult<Printout> show_slo(Session& session);
 
 }  // namespace carillon

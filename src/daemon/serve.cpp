@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -313,9 +314,40 @@ class Server {
   bool made_key_ = false;
 };
 
+// Settings that are read and checked, and that nothing here uses yet.
+constexpr auto kUnused = std::to_array<std::string_view>({"job_timeout_ms",
+                                                          "slo_eval_ms",
+                                                          "slo_window_minutes",
+                                                          "tick_budget_ms",
+                                                          "sat_ratio",
+                                                          "depth_avg_max",
+                                                          "job_p95_max_ms",
+                                                          "cutoff_rate_max",
+                                                          "breach_consecutive",
+                                                          "scheduler.max_backfill_windows",
+                                                          "scheduler.min_window_seconds",
+                                                          "worker.batch",
+                                                          "worker.lease_ms",
+                                                          "worker.max_attempts",
+                                                          "default_retry_backoff_seconds",
+                                                          "enabled",
+                                                          "max_concurrent_jobs",
+                                                          "timezone",
+                                                          "log.level",
+                                                          "log.format"});
+
+void warn_of_unused(const LoadedConfig& loaded) {
+  for (const EffectiveSetting& setting : loaded.settings) {
+    if (setting.source == ConfigSource::standard) continue;
+    if (std::ranges::find(kUnused, setting.key) == kUnused.end()) continue;
+    fmt::print(stderr, "carillon: {} ({}) is not used yet\n", setting.key, setting.origin);
+  }
+}
+
 Result<void> run(const ServeFlags& flags) {
   TRY_ASSIGN(const LoadedConfig loaded, load_config(flags, environment_of_process()));
   for (const std::string& warning : loaded.warnings) fmt::print(stderr, "carillon: {}\n", warning);
+  warn_of_unused(loaded);
   if (loaded.config.clock) return invalid_configuration("the rehearsal clock is not there yet");
   TRY_ASSIGN(AddressGuard guard, AddressGuard::allowing(loaded.config.webhooks_allow));
   TRY_ASSIGN(std::unique_ptr<Store> store, open_store_with(loaded.config.db, system_store_clock()));

@@ -179,7 +179,6 @@ class Requests(ClientTest):
             (["config", "set", "enabled=false", "max_concurrent_jobs=5"], "PUT", "/v1/config",
              {"enabled": False, "max_concurrent_jobs": 5}),
             (["status"], "GET", "/v1/status"),
-            (["slo"], "GET", "/v1/slo"),
         ]
         for row in rows:
             words, method, path = row[:3]
