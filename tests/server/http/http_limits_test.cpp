@@ -136,6 +136,8 @@ TEST(HttpLimits, ConnectionsAboveTheLimitAreToldSo) {
   }));
 }
 
+// The sanitizer needs a free file itself, to see whether memory can be read.
+#if !defined(__SANITIZE_ADDRESS__)
 TEST(HttpLimits, AServerWithoutFreeFilesServesAgainWhenThereAreSome) {
   TestServer test;
   // The client's own socket takes the last one.
@@ -155,6 +157,7 @@ TEST(HttpLimits, AServerWithoutFreeFilesServesAgainWhenThereAreSome) {
   setrlimit(RLIMIT_NOFILE, &before);
   EXPECT_EQ(client.response().status, 200);
 }
+#endif
 
 TEST(HttpLimits, SlowClientsDoNotHoldUpOthers) {
   constexpr std::size_t kSlow = 2000;
