@@ -388,9 +388,7 @@ class Builder {
     });
   }
 
-  void add_status() {
-    on(app_.add_subcommand("status", "How the server is"), show_status);
-  }
+  void add_status() { on(app_.add_subcommand("status", "How the server is"), show_status); }
 
   void add_doctor() {
     auto request = std::make_shared<DoctorRequest>();

@@ -21,11 +21,6 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 
-std::size_t open_files() {
-  return static_cast<std::size_t>(
-      std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator()));
-}
-
 // Both ends of so many connections; false if the system does not allow it.
 bool allow_connections(std::size_t count) {
   rlimit limit{};
@@ -145,7 +140,9 @@ TEST(HttpLimits, AServerWithoutFreeFilesServesAgainWhenThereAreSome) {
   getrlimit(RLIMIT_NOFILE, &before);
   std::vector<int> taken;
   rlimit few = before;
-  few.rlim_cur = open_files() + 20;
+  const auto open =
+      std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
+  few.rlim_cur = static_cast<rlim_t>(open) + 20;
   setrlimit(RLIMIT_NOFILE, &few);
   for (int file = dup(0); file >= 0; file = dup(0)) taken.push_back(file);
   ASSERT_FALSE(taken.empty());
