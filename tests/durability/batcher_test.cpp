@@ -77,7 +77,7 @@ TEST_F(BatcherTest, EveryThreadGetsItsOwnAnswer) {
           NewJob mine = job();
           mine.payload = fmt::format(R"({{"thread": {}, "write": {}}})", t, i);
           const auto answer = enqueue(batcher, mine).get();
-          ASSERT_TRUE(answer);
+          ASSERT_TRUE(answer) << answer.error().message;
           ASSERT_EQ(answer->id, mine.id);
           // Durable, and so visible to anybody, as soon as it is answered.
           if (i % 10 != 0) continue;

@@ -81,6 +81,8 @@ Result<std::unique_ptr<Connection>> Connection::open(const Options& options) {
     return carillon::failed(error_code_of(code), fmt::format("cannot open {}: {}", quoted(options.path), reason));
   }
   std::unique_ptr<Connection> connection(new Connection(handle, options.path));
+  // A reader that finds the index of the log half written takes the writer's lock for a moment, to read it again.
+  sqlite3_busy_timeout(handle, kLockedMillisecondsMax);
   // The writer alone checkpoints: two that do can damage the file (SQLite before 3.41).
   if (options.read_only) sqlite3_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   return connection;

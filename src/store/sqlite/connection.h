@@ -19,6 +19,9 @@ struct sqlite3_stmt;
 
 namespace carillon {
 
+// How long a connection waits for a lock. Nobody keeps one but for a moment.
+inline constexpr int kLockedMillisecondsMax = 1000;
+
 class Connection {
  public:
   struct Options {

@@ -109,8 +109,10 @@ class SqliteBackend final : public Backend {
 
   // Needs that nobody reads from the log; if someone does, it is tried again later.
   void empty_log() {
-    const int code =
-        sqlite3_wal_checkpoint_v2(connection_->handle(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
+    sqlite3* const handle = connection_->handle();
+    sqlite3_busy_timeout(handle, 0);
+    const int code = sqlite3_wal_checkpoint_v2(handle, nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
+    sqlite3_busy_timeout(handle, kLockedMillisecondsMax);
     if (code == SQLITE_OK) log_pages_ = 0;
   }
 
