@@ -9,6 +9,7 @@ with `$ tty ` runs on a terminal. Files that commands read lie beside the transc
 """
 import os
 import pty
+import select
 import subprocess
 import sys
 
@@ -20,23 +21,21 @@ def run_plain(command, env, folder):
 
 
 def run_on_terminal(command, env, folder):
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.chdir(folder)
-        os.execvpe("bash", ["bash", "-c", command], env)
+    # We keep the terminal open ourselves: what a program wrote just before its end can else be lost with it.
+    terminal, program_end = pty.openpty()
+    process = subprocess.Popen(["bash", "-c", command], stdin=program_end, stdout=program_end, stderr=program_end, env=env,
+                               cwd=folder, start_new_session=True)
     output = b""
     while True:
-        try:
-            chunk = os.read(terminal, 65536)
-        except OSError:
+        over = process.poll() is not None
+        if select.select([terminal], [], [], 0.1 if over else 0.02)[0]:
+            output += os.read(terminal, 65536)
+        elif over:
             break
-        if not chunk:
-            break
-        output += chunk
-    _, status = os.waitpid(pid, 0)
+    os.close(program_end)
     os.close(terminal)
     text = output.decode().replace("\r\n", "\n").replace("\x1b", "<ESC>")
-    return text, os.waitstatus_to_exitcode(status)
+    return text, process.returncode
 
 
 def blocks(text):
