@@ -5,7 +5,9 @@ function(carillon_warnings target)
     -Wconversion -Wsign-conversion -Wshadow -Wold-style-cast -Wnon-virtual-dtor -Woverloaded-virtual
     -Wcast-align -Wformat=2 -Wimplicit-fallthrough -Wnull-dereference -Wundef
     # Designated initializers leave out what keeps its default: that is what they are for.
-    -Wno-missing-field-initializers
-    # Under the thread sanitizer g++ 12 takes a temporary string of <string> for a null pointer.
-    $<$<STREQUAL:${CARILLON_SANITIZE},thread>:-Wno-null-dereference>)
+    -Wno-missing-field-initializers)
+  # Under the thread sanitizer g++ 12 takes a temporary string of <string> for a null pointer.
+  if(CARILLON_SANITIZE STREQUAL "thread")
+    target_compile_options(${target} PRIVATE -Wno-null-dereference)
+  endif()
 endfunction()
