@@ -9,31 +9,10 @@
 #include <thread>
 
 #include "engine/support/engine_test.h"
+#include "support/signal.h"
 
 namespace carillon::test {
 namespace {
-
-// Something that happens, any number of times.
-class Signal {
- public:
-  void raise() {
-    {
-      const std::scoped_lock lock(mutex_);
-      ++count_;
-    }
-    raised_.notify_all();
-  }
-  // Whether it happened so often; gives up long after any working engine would have done it.
-  bool wait(int count = 1) {
-    std::unique_lock lock(mutex_);
-    return raised_.wait_for(lock, 60s, [&] { return count_ >= count; });
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable raised_;
-  int count_ = 0;
-};
 
 // The most that were inside at the same time.
 class Sampler {

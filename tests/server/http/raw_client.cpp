@@ -149,24 +149,6 @@ std::string post(std::string_view path, std::string_view body) {
   return fmt::format("POST {} HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n{}", path, body.size(), body);
 }
 
-void Signal::raise() {
-  {
-    const std::scoped_lock lock(mutex_);
-    ++count_;
-  }
-  raised_.notify_all();
-}
-
-bool Signal::wait(int count) {
-  std::unique_lock lock(mutex_);
-  return raised_.wait_for(lock, kPatience, [&] { return count_ >= count; });
-}
-
-int Signal::count() {
-  const std::scoped_lock lock(mutex_);
-  return count_;
-}
-
 void Parked::add(HttpRequest /*request*/, Reply reply) {
   {
     const std::scoped_lock lock(mutex_);

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "server/http/http_server.h"
+#include "support/signal.h"
 
 namespace carillon::server::test {
 
@@ -62,19 +63,7 @@ class RawClient {
 std::string get(std::string_view path, std::string_view more_headers = "");
 std::string post(std::string_view path, std::string_view body);
 
-// Something that happens any number of times.
-class Signal {
- public:
-  void raise();
-  // Whether it happened so often; gives up long after any working server would have done it.
-  bool wait(int count = 1);
-  int count();
-
- private:
-  std::mutex mutex_;
-  std::condition_variable raised_;
-  int count_ = 0;
-};
+using carillon::test::Signal;
 
 // Replies that were not given yet.
 class Parked {
