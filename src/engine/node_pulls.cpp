@@ -3,21 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 #include <unordered_map>
 
 #include "base/json.h"
 #include "base/json_check.h"
 #include "engine/node.h"
 #include "engine/settlement.h"
+#include "store/job_text.h"
 #include "store/reading.h"
 
 namespace carillon {
 
 namespace {
 
-constexpr std::size_t kPullsMax = 1000;          // jobs leased in one round
-constexpr std::size_t kOwnerLooksMax = 100'000;  // at rows, once at the start
+constexpr std::size_t kPullsMax = 1000;  // jobs leased in one round
 
 bool contains(const std::vector<std::string>& list, const std::string& name) {
   return std::ranges::find(list, name) != list.end();
@@ -177,88 +176,30 @@ void Node::answer_pulls(BootTime boot) {
 // ---- Leases of an earlier node
 // ---------------------------------------------------------------------------------------
 
-namespace {
-
-// Finds whose a job is, among tenants that may be its owner. Leases of one tenant mostly stand together.
-class OwnerSearch {
- public:
-  OwnerSearch(StoreReader& reader, std::vector<std::string> tenants) : reader_(reader), tenants_(std::move(tenants)) {}
-  OwnerSearch(const OwnerSearch&) = delete;
-  OwnerSearch& operator=(const OwnerSearch&) = delete;
-  ~OwnerSearch() = default;
-
-  std::optional<JobView> find(JobId job) {
-    for (std::size_t i = 0; i < tenants_.size() && left_ > 0; ++i, --left_) {
-      const std::size_t index = (last_ + i) % tenants_.size();
-      auto view = reader_.job(tenants_[index], job);
-      if (!view) continue;
-      last_ = index;
-      return *std::move(view);
-    }
-    return std::nullopt;
-  }
-
- private:
-  StoreReader& reader_;
-  const std::vector<std::string> tenants_;
-  std::size_t last_ = 0;
-  std::size_t left_ = kOwnerLooksMax;
-};
-
-LeasedJob leased_job(const LeaseRow& lease, const std::optional<JobView>& view) {
-  LeasedJob job{.id = lease.job, .attempt = lease.attempt, .token = lease.token, .lease = lease.length};
-  if (!view) return job;
-  job.tenant = view->lane.tenant;
-  job.queue = view->lane.queue;
-  job.type = view->type;
-  job.priority = view->row.priority;
-  job.run_at = view->row.run_at;
-  job.deadline = view->row.deadline;
-  job.schedule = view->schedule;
-  job.subject = view->row.subject;
-  job.slot = view->row.slot;
-  job.options = view->row.options;
-  return job;
-}
-
-}  // namespace
-
-// They count under the next node as they did. Whose a job is, its id does not tell: it is looked for among the tenants
-// that have rules, since only these have caps of their own. Others count under the limits for all, and among all.
+// They count under the next node as they did.
 Result<void> Node::adopt_leases(Round& round) {
-  TRY_ASSIGN(const std::vector<LeaseRow> leases, store_.jobs().leases());
-  std::vector<JobId> ids;
-  for (const LeaseRow& lease : leases) {
-    if (!lease.in_process) ids.push_back(lease.job);
+  TRY_ASSIGN(std::vector<OutsideLease> held, store_.jobs().outside_leases());
+  std::vector<std::pair<RunPtr, std::string>> runs;  // and its worker
+  for (OutsideLease& one : held) {
+    auto run = std::make_shared<Run>();
+    run->job = std::move(one.job);
+    TRY_ASSIGN(const JobOptions options, read_options(run->job.options));
+    run->notifies = options.notifies;
+    run->pulled = true;
+    run->phase = Run::Phase::started;
+    run->started_boot = std::max(BootTime(1), round.boot - (round.now - one.lease.claimed_at));
+    run->place = dispatcher_.place({.tenant = run->job.tenant,
+                                    .queue = run->job.queue,
+                                    .type = one.type,
+                                    .limits = options.limits,
+                                    .notifies = run->notifies});
+    runs.emplace_back(std::move(run), std::move(one.lease.worker));
   }
-  TRY_ASSIGN(std::vector<JobTraits> traits, store_.jobs().traits(ids));
-  round.on_commit.emplace_back([this, &round, leases, traits = std::move(traits)] {
+  round.on_commit.emplace_back([this, &round, runs = std::move(runs)] {
     adopted_ = true;
-    if (traits.empty()) return;
-    std::unordered_map<JobId, const JobTraits*> by_job;
-    for (const JobTraits& one : traits) by_job.emplace(one.id, &one);
-    std::set<std::string> tenants;
-    for (const DocumentKey& key : rules_.keys()) {
-      if (!key.tenant.empty()) tenants.insert(key.tenant);
-    }
-    OwnerSearch search(store_.reader(), {tenants.begin(), tenants.end()});
-    for (const LeaseRow& lease : leases) {
-      const auto found = by_job.find(lease.job);
-      if (found == by_job.end()) continue;
-      const auto view = search.find(lease.job);
-      auto run = std::make_shared<Run>();
-      run->job = leased_job(lease, view);
-      run->notifies = found->second->notifies;
-      run->pulled = true;
-      run->phase = Run::Phase::started;
-      run->started_boot = std::max(BootTime(1), round.boot - (round.now - lease.claimed_at));
-      run->place = dispatcher_.ready().place({.tenant = run->job.tenant,
-                                              .queue = run->job.queue,
-                                              .type = view ? view->row.type : TypeId(),
-                                              .limits = found->second->limits,
-                                              .notifies = run->notifies});
+    for (const auto& [run, worker] : runs) {
       dispatcher_.ready().adopt(run->place, round.now);
-      desk_.lease(run, {.tenants = {}, .name = lease.worker});
+      desk_.lease(run, {.tenants = {}, .name = worker});
     }
   });
   return {};
@@ -267,27 +208,17 @@ Result<void> Node::adopt_leases(Round& round) {
 // ---- Heartbeats and words
 // --------------------------------------------------------------------------------------------
 
-// Whose the job is, if it is of one of these tenants; "" if that is not known and does not matter. A foreign one is
-// absent. (invariant 28)
-Result<std::string> Node::owner_of(Round& round, const std::vector<std::string>& tenants, JobId job) {
+// Whose the job is, if it is of one of these tenants (none: of any). A foreign one is absent. (invariant 28)
+Result<std::string> Node::owner_of(const std::vector<std::string>& tenants, JobId job) {
+  const auto is_meant = [&](const std::string& tenant) { return tenants.empty() || contains(tenants, tenant); };
   for (const RunPtr& run : {desk_.find(job), runs_.find(job)}) {
-    if (!run || run->job.tenant.empty()) continue;
-    if (tenants.empty() || contains(tenants, run->job.tenant)) return run->job.tenant;
+    if (!run) continue;
+    if (is_meant(run->job.tenant)) return run->job.tenant;
     return absent_job(job);
   }
-  for (const std::string& tenant : tenants) {
-    // A change of nothing: refused as absent, or because of a state that only the tenant's own job has.
-    const auto asked = store_.jobs().patch(tenant, job, {});
-    if (asked) {
-      round.add_ready(asked->ready);
-      return tenant;
-    }
-    const ErrorCode code = asked.error().code;
-    if (code == ErrorCode::conflict || code == ErrorCode::job_already_running) return tenant;
-    if (code != ErrorCode::not_found) return std::unexpected(asked.error());
-  }
-  if (!tenants.empty()) return absent_job(job);
-  return std::string();
+  TRY_ASSIGN(std::optional<std::string> tenant, store_.jobs().tenant_of(job));
+  if (!tenant || !is_meant(*tenant)) return absent_job(job);
+  return *std::move(tenant);
 }
 
 // A handler of our own has it: its lease is nobody else's to speak for.
@@ -306,7 +237,7 @@ Result<std::vector<Result<BeatAnswer>>> Node::extend_pulled(Round& round, const 
   std::vector<Asked> asked;
   for (std::size_t i = 0; i < beats.size(); ++i) {
     const PullBeat& beat = beats[i];
-    auto owner = owner_of(round, beat.tenants, beat.job);
+    auto owner = owner_of(beat.tenants, beat.job);
     if (!owner) {
       answers[i] = std::unexpected(std::move(owner).error());
     } else if (runs_here(beat.job, beat.token)) {
@@ -346,7 +277,7 @@ Result<std::vector<Result<WordAnswer>>> Node::settle_pulled(Round& round, const 
   std::vector<Said> by;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const PullWord& word = words[i];
-    auto owner = owner_of(round, word.tenants, word.job);
+    auto owner = owner_of(word.tenants, word.job);
     if (!owner) {
       answers[i] = std::unexpected(std::move(owner).error());
       continue;

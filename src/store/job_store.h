@@ -69,6 +69,14 @@ struct LeasedJob {
   std::string subject;
   std::optional<Instant> slot;
   std::string options;  // JSON of what differs from the defaults; "" if nothing does
+  friend bool operator==(const LeasedJob&, const LeasedJob&) = default;
+};
+
+// A job that a worker outside of the process holds.
+struct OutsideLease {
+  LeaseRow lease;
+  LeasedJob job;  // as its claim gave it, without the payload
+  TypeId type;
 };
 
 // What limits and gates judge a job by.
@@ -255,6 +263,9 @@ class JobStore {
   // When the earliest of the far-off jobs that are due after `after` is due.
   virtual Result<std::optional<Instant>> next_later(Instant after) = 0;
   virtual Result<std::vector<LeaseRow>> leases() = 0;
+  virtual Result<std::vector<OutsideLease>> outside_leases() = 0;
+  // Whose a job is, live or finished; nothing if there is none. For calls that name a job and many tenants.
+  virtual Result<std::optional<std::string>> tenant_of(JobId job) = 0;
   // A number that was given out means this name for as long as the store is open, even if its transaction was undone.
   virtual Lane lane(LaneId lane) = 0;
   virtual std::string type_name(TypeId type) = 0;

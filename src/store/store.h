@@ -28,6 +28,8 @@ class StoreClock {
   virtual Instant wall() const = 0;
   // Does not jump when the wall clock is set, and counts while the machine sleeps.
   virtual BootTime boot() const = 0;
+  // How long it really takes for the wall clock to move on by `wall_time`.
+  virtual Duration real_time(Duration wall_time) const { return wall_time; }
 };
 
 // The clocks of this machine.

@@ -182,6 +182,18 @@ Result<std::vector<LeaseRow>> TransactionalStore::leases() {
   return write([&](Context& context) { return context.tx.leases(); });
 }
 
+Result<std::vector<OutsideLease>> TransactionalStore::outside_leases() {
+  return write([](Context& context) { return leases_outside(context); });
+}
+
+Result<std::optional<std::string>> TransactionalStore::tenant_of(JobId job) {
+  return write([&](Context& context) -> std::optional<std::string> {
+    if (const auto row = context.tx.job(job)) return context.tx.lane_names(row->lane).tenant;
+    if (const auto row = context.tx.archived(job)) return context.tx.lane_names(row->job.lane).tenant;
+    return std::nullopt;
+  });
+}
+
 Lane TransactionalStore::lane(LaneId lane) {
   return write([&](Context& context) { return context.tx.lane_names(lane); }).value_or(Lane{});
 }

@@ -46,6 +46,8 @@ class TransactionalStore final : public Store, private JobStore, private PlanSto
   Result<std::optional<Instant>> next_deadline() override;
   Result<std::optional<Instant>> next_later(Instant after) override;
   Result<std::vector<LeaseRow>> leases() override;
+  Result<std::vector<OutsideLease>> outside_leases() override;
+  Result<std::optional<std::string>> tenant_of(JobId job) override;
   Lane lane(LaneId lane) override;
   std::string type_name(TypeId type) override;
   std::vector<Result<Changed>> act(std::string_view tenant, JobAction action, std::span<const JobId> jobs) override;

@@ -154,6 +154,29 @@ TEST_P(StoreContract, AllLeasesCanBeRead) {
   EXPECT_TRUE(leases[1].in_process);
 }
 
+TEST_P(StoreContract, LeasesOfWorkersOutsideComeWithWhatTheirClaimGave) {
+  NewJob limited = job();
+  limited.options.limits = {"mail"};
+  LeasedJob pulled = claim_one(enqueue(limited), {.worker = "ada"});
+  claim_one(enqueue(job()), {.worker = "node-1", .in_process = true});
+  const auto held = value_of(jobs().outside_leases());
+
+  ASSERT_EQ(held.size(), 1U);
+  EXPECT_EQ(held[0].lease.worker, "ada");
+  EXPECT_EQ(jobs().type_name(held[0].type), pulled.type);
+  pulled.payload.clear();
+  EXPECT_EQ(held[0].job, pulled);
+}
+
+TEST_P(StoreContract, WhoseAJobIsCanBeAskedLiveOrFinished) {  // invariant 28
+  const JobId live = enqueue(job());
+  const JobId finished = done_job(job());
+
+  EXPECT_EQ(value_of(jobs().tenant_of(live)), job().tenant);
+  EXPECT_EQ(value_of(jobs().tenant_of(finished)), job().tenant);
+  EXPECT_EQ(value_of(jobs().tenant_of(jobs().new_job_id())), std::nullopt);
+}
+
 TEST_P(StoreContract, AClaimIsNoOutcomeAndUsesNoMoreThanOneAttempt) {  // invariant 8
   const JobId id = enqueue(job());
   claim_one(id);

@@ -26,6 +26,28 @@ LeaseRow lease_for(const Context& context, const ClaimRequest& request, const Jo
   return lease;
 }
 
+// Without its payload and the name of its schedule.
+LeasedJob leased_job(Context& context, const JobRow& row, const LeaseRow& lease, const JobOptions& options) {
+  const Lane& names = context.tx.lane_names(row.lane);
+  return {.id = row.id,
+          .tenant = names.tenant,
+          .queue = names.queue,
+          .type = context.tx.type_name(row.type),
+          .payload = {},
+          .priority = row.priority,
+          .attempt = lease.attempt,
+          .token = lease.token,
+          .run_at = row.run_at,
+          .deadline = row.deadline,
+          .lease_until = wall_of(context, lease.until),
+          .lease = lease.length,
+          .timeout = options.timeout,
+          .schedule = {},
+          .subject = row.subject,
+          .slot = row.slot,
+          .options = row.options};
+}
+
 void claim_job(Context& context, const ClaimRequest& request, JobId id, Claimed& claimed) {
   Transaction& tx = context.tx;
   auto found = tx.job_with_payload(id);
@@ -57,24 +79,10 @@ void claim_job(Context& context, const ClaimRequest& request, JobId id, Claimed&
   if (!tx.insert_lease(lease)) return;  // a worker has it (invariant 9)
   tx.add_count(row.lane, JobState::queued, -1);
   tx.add_count(row.lane, JobState::processing, 1);
-  const Lane& names = tx.lane_names(row.lane);
-  claimed.jobs.push_back({.id = id,
-                          .tenant = names.tenant,
-                          .queue = names.queue,
-                          .type = tx.type_name(row.type),
-                          .payload = std::move(found->payload),
-                          .priority = row.priority,
-                          .attempt = lease.attempt,
-                          .token = lease.token,
-                          .run_at = row.run_at,
-                          .deadline = row.deadline,
-                          .lease_until = wall_of(context, lease.until),
-                          .lease = lease.length,
-                          .timeout = options.timeout,
-                          .schedule = schedule ? schedule->name : std::string(),
-                          .subject = row.subject,
-                          .slot = row.slot,
-                          .options = row.options});
+  LeasedJob job = leased_job(context, row, lease, options);
+  job.payload = std::move(found->payload);
+  if (schedule) job.schedule = schedule->name;
+  claimed.jobs.push_back(std::move(job));
 }
 
 }  // namespace
@@ -87,6 +95,21 @@ Claimed claim_jobs(Context& context, const ClaimRequest& request) {
     claim_job(context, request, id, claimed);
   }
   return claimed;
+}
+
+std::vector<OutsideLease> leases_outside(Context& context) {
+  std::vector<OutsideLease> held;
+  for (LeaseRow& lease : context.tx.leases()) {
+    if (lease.in_process) continue;
+    const auto row = context.tx.job(lease.job);
+    if (!row) continue;
+    LeasedJob job = leased_job(context, *row, lease, options_of(context, *row));
+    if (const auto schedule = row->schedule ? context.tx.schedule(row->schedule) : std::nullopt) {
+      job.schedule = schedule->name;
+    }
+    held.push_back({.lease = std::move(lease), .job = std::move(job), .type = row->type});
+  }
+  return held;
 }
 
 std::vector<JobTraits> traits_of(Context& context, std::span<const JobId> jobs) {
