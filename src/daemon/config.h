@@ -33,10 +33,10 @@ struct ListenAddress {
 };
 
 // A wall clock for rehearsals: begins at `start` and runs `speed` times as fast as the real one.
-struct RehearsalClock {
+struct ClockSetting {
   Instant start;
   double speed = 0;  // 0: stands still until it is told
-  friend bool operator==(const RehearsalClock&, const RehearsalClock&) = default;
+  friend bool operator==(const ClockSetting&, const ClockSetting&) = default;
 };
 
 enum class LogLevel : std::uint8_t { debug, info, warn, error };
@@ -108,7 +108,7 @@ struct ServerConfig {
   ListenAddress listen;
   bool behind_proxy = false;  // TLS and the client's address are the proxy's business
   std::optional<std::string> event_log;
-  std::optional<RehearsalClock> clock;
+  std::optional<ClockSetting> clock;
   std::optional<std::string> admin_key;
 
   std::uint32_t max_concurrency = 0;  // of this node; 0: as many as there are cores

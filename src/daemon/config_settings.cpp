@@ -195,7 +195,7 @@ Result<void> check_admin_key(const std::string& key) {
   return invalid_request(fmt::format("ID.SECRET, the secret of {} or more printable characters", kSecretMin));
 }
 
-Result<RehearsalClock> parse_clock(const std::string& text) {
+Result<ClockSetting> parse_clock(const std::string& text) {
   constexpr double kSpeedMax = 1'000'000;
   const auto refuse = [] {
     return invalid_request(
@@ -207,7 +207,7 @@ Result<RehearsalClock> parse_clock(const std::string& text) {
   const auto speed = read_number({.kind = GivenValue::Kind::plain, .text = text.substr(at_sign + 1), .items = {}},
                                  {.min = 0, .max = kSpeedMax});
   if (!start || !speed) return refuse();
-  return RehearsalClock{.start = *start, .speed = *speed};
+  return ClockSetting{.start = *start, .speed = *speed};
 }
 
 Setting listen_setting() {

@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "daemon/rehearsal_mark.h"
 #include "engine/engine_host.h"
 #include "engine/open_store.h"
 #include "observe/event_log.h"
@@ -158,10 +159,17 @@ Result<Handler> handler_of(const HandlerDefinition& definition) {
 
 class Server {
  public:
-  Server(const LoadedConfig& loaded, std::unique_ptr<Store> store, AddressGuard guard)
+  struct Parts {
+    std::unique_ptr<Store> store;
+    std::unique_ptr<RehearsalClock> clock;  // nothing: the machine's
+    AddressGuard guard;                     // of webhooks
+  };
+  Server(const LoadedConfig& loaded, Parts parts)
       : config_(loaded.config),
-        store_(std::move(store)),
-        sender_(std::make_shared<WebhookSender>(WebhookSender::Options{.guard = guard})),
+        clock_(std::move(parts.clock)),
+        store_(std::move(parts.store)),
+        rehearsal_(clock_ ? std::make_unique<Rehearsal>(*clock_) : nullptr),
+        sender_(std::make_shared<WebhookSender>(WebhookSender::Options{.guard = parts.guard})),
         host_(*store_, host_options()),
         pool_(kPoolThreads, kPoolWaiting),
         services_{.host = host_,
@@ -173,8 +181,9 @@ class Server {
                   .pool = pool_,
                   .timers = timers_,
                   .handlers = handlers_,
-                  .guard = std::move(guard),
-                  .metrics = [this] { return metrics_.text(); }} {
+                  .guard = std::move(parts.guard),
+                  .metrics = [this] { return metrics_.text(); },
+                  .rehearsal = rehearsal_.get()} {
     for (const std::string_view field : {"enabled", "max_concurrent_jobs", "timezone", "check_interval_seconds"}) {
       if (const auto pin = loaded.pin(field)) services_.pins.emplace(field, *pin);
     }
@@ -215,10 +224,14 @@ class Server {
     const std::string host = config_.listen.address.find(':') == std::string::npos ? config_.listen.address
                                                                                    : "[" + config_.listen.address + "]";
     const std::string login =
-        sessions_.make_login(Caller{.id = "page", .scope = Scope::admin}, services_.now(), kLoginLength);
+        sessions_.make_login(Caller{.id = "page", .scope = Scope::admin}, Services::real_now(), kLoginLength);
     fmt::print("carillon {} keeps its data in {}\n", version(), config_.db);
     fmt::print("page  http://{}:{}/#login={}  (signs in once, for 10 minutes)\n", host, http_->port(), login);
     if (made_key_) fmt::print("key   {}  (admin; made now)\n", key_path(config_.db).string());
+    if (clock_) {
+      fmt::print("clock {}, {} times real speed: a rehearsal  (POST /v1/clock moves it)\n",
+                 format_instant(services_.now()), clock_->speed());
+    }
     std::fflush(stdout);
   }
 
@@ -233,11 +246,13 @@ class Server {
  private:
   EngineHostOptions host_options() {
     EngineHostOptions options{.engine = {.max_concurrency = config_.max_concurrency,
-                                         .tick = config_.tick,
+                                         .tick = tick(),
                                          .drain = config_.drain,
                                          .retention = config_.retention,
                                          .worker = "server",
-                                         .leave_unhandled = true}};
+                                         .leave_unhandled = true},
+                              .clock = clock_.get(),
+                              .rehearsal = rehearsal_.get()};
     options.serves = [this](std::string_view tenant, std::string_view type) { return handlers_.serves(tenant, type); };
     options.make_runner = [this](const std::shared_ptr<ExecutionEnvironment>& environment, std::uint32_t threads) {
       WebhookEnvironment webhooks{.sender = sender_, .port = environment->port, .finished = environment->finished};
@@ -253,6 +268,14 @@ class Server {
                                            });
     };
     return options;
+  }
+
+  // What is looked at once a tick would be late by a tick's real time, which is long in a rehearsal.
+  Duration tick() const {
+    constexpr Duration kShortest = std::chrono::milliseconds(10);
+    if (!clock_ || clock_->speed() <= 1) return config_.tick;
+    const auto shorter = static_cast<Duration::rep>(static_cast<double>(config_.tick.count()) / clock_->speed());
+    return std::min<Duration>(config_.tick, std::max(kShortest, Duration(shorter)));
   }
 
   Result<void> remember(const Document& document) {
@@ -296,7 +319,9 @@ class Server {
   }
 
   const ServerConfig config_;
+  const std::unique_ptr<RehearsalClock> clock_;
   const std::unique_ptr<Store> store_;
+  const std::unique_ptr<Rehearsal> rehearsal_;
   KeyRing keys_;
   Sessions sessions_;
   Tenants tenants_;
@@ -348,11 +373,13 @@ Result<void> run(const ServeFlags& flags) {
   TRY_ASSIGN(const LoadedConfig loaded, load_config(flags, environment_of_process()));
   for (const std::string& warning : loaded.warnings) fmt::print(stderr, "carillon: {}\n", warning);
   warn_of_unused(loaded);
-  if (loaded.config.clock) return invalid_configuration("the rehearsal clock is not there yet");
   TRY_ASSIGN(AddressGuard guard, AddressGuard::allowing(loaded.config.webhooks_allow));
-  TRY_ASSIGN(std::unique_ptr<Store> store, open_store_with(loaded.config.db, system_store_clock()));
+  std::unique_ptr<RehearsalClock> clock;
+  if (const auto& given = loaded.config.clock) clock = std::make_unique<RehearsalClock>(given->start, given->speed);
+  TRY_ASSIGN(std::unique_ptr<Store> store, open_store_with(loaded.config.db, clock ? *clock : system_store_clock()));
+  TRY(check_rehearsal(*store, loaded.config.db, clock ? Rehearses::yes : Rehearses::no));
   const EndSignals signals;
-  Server server(loaded, std::move(store), std::move(guard));
+  Server server(loaded, {.store = std::move(store), .clock = std::move(clock), .guard = std::move(guard)});
   TRY(server.start());
   server.greet();
   signals.wait();

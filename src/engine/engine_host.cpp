@@ -88,6 +88,7 @@ class EngineHost::Parts {
   }
 
   void stop() {
+    if (options_.rehearsal != nullptr) options_.rehearsal->close();
     std::unique_lock lock(mutex_);
     if (!runner_) return;
     stopping_ = true;
@@ -134,6 +135,7 @@ class EngineHost::Parts {
         }
       }
       Duration sleep = node_.step();
+      if (options_.rehearsal != nullptr && open) sleep = options_.rehearsal->after_step(node_, sleep);
       if (drain_until && !is_drained()) {
         if (node_.is_idle()) {
           node_.step();  // what the last handlers asked for

@@ -20,6 +20,7 @@
 #include "engine/node.h"
 #include "engine/node_client.h"
 #include "engine/pull_client.h"
+#include "engine/rehearsal.h"
 #include "engine/thread_runner.h"
 
 namespace carillon {
@@ -27,6 +28,7 @@ namespace carillon {
 struct EngineHostOptions {
   EngineOptions engine;
   const StoreClock* clock = nullptr;  // nothing: the machine's; it must outlive the host
+  Rehearsal* rehearsal = nullptr;     // moves that clock; it must outlive the host
   // Where handlers run; nothing: on the executor of the options if there is one, else on threads of the host's own.
   std::function<std::unique_ptr<Runner>(std::shared_ptr<ExecutionEnvironment> environment, std::uint32_t threads)>
       make_runner;

@@ -203,7 +203,7 @@ Duration Node::sleep_after(Instant now, BootTime boot) {
     return sleep;
   }
   const auto until = [&](std::optional<Instant> at) {
-    if (at) keep_shorter(sleep, *at <= now ? Duration::zero() : *at - now);
+    if (at) keep_shorter(sleep, *at <= now ? Duration::zero() : clock_.real_time(*at - now));
   };
   const auto until_boot = [&](std::optional<BootTime> at) {
     if (at) keep_shorter(sleep, *at - boot);
@@ -222,6 +222,34 @@ Duration Node::sleep_after(Instant now, BootTime boot) {
   until_boot(desk_.next_end());
   if (starved_) until(dispatcher_.ready().next_opening(now));
   return sleep;
+}
+
+bool Node::is_settled(Duration sleep) const {
+  return sleep > Duration::zero() && loader_.is_done() && failures_ == 0 && is_idle();
+}
+
+Result<std::optional<Instant>> Node::next_due(Instant now) {
+  std::optional<Instant> first;
+  const auto consider = [&](std::optional<Instant> at) {
+    if (at && *at > now && (!first || *at < *first)) first = at;
+  };
+  Result<void> asked;
+  TRY(store_.atomically([&] {
+    asked = [&]() -> Result<void> {
+      TRY_ASSIGN(const auto deadline, store_.jobs().next_deadline());
+      TRY_ASSIGN(const auto later, store_.jobs().next_later(loader_.horizon()));
+      consider(deadline);
+      consider(later);
+      return {};
+    }();
+  }));
+  TRY(asked);
+  consider(dispatcher_.next_due());
+  consider(planner_.next_due());
+  consider(rules_.next_change());
+  consider(desk_.next_look());
+  consider(dispatcher_.ready().next_opening(now));
+  return first;
 }
 
 // ---- Calls ------------------------------------------------------------------------------------------------------

@@ -77,6 +77,14 @@ class Node {
   // Nothing runs and nothing is to be written, but for handlers that ignored their timeout.
   bool is_idle() const;
   bool is_loaded() const { return loader_.is_done(); }
+  // After a step that said how long it may sleep: all that is due is done and committed, and no handler of the node's
+  // own runs.
+  bool is_settled(Duration sleep) const;
+  // The first instant after `now` at which something is due: a plan, a job, a deadline, a gate, a limit. For a node
+  // that is settled. Errors: unavailable.
+  Result<std::optional<Instant>> next_due(Instant now);
+  // The next step is a tick, whenever the last one was.
+  void look_now() { next_tick_ = BootTime::zero(); }
 
   // ---- Any thread ----
   // Runs `operation` inside of a round's transaction. Its answer holds once this returns: it was committed.
@@ -191,7 +199,7 @@ class Node {
   void hand_out(const Round& round, const PullCallPtr& call, const std::vector<RunPtr>& runs);
   void put_back(const Serving& serving, Instant now);
   void answer_pulls(BootTime boot);
-  Result<std::string> owner_of(Round& round, const std::vector<std::string>& tenants, JobId job);
+  Result<std::string> owner_of(const std::vector<std::string>& tenants, JobId job);
   bool runs_here(JobId job, std::int64_t token) const;
   // Hands back those of the attempts that wait for a thread.
   void take_back(const std::function<bool(const Run&)>& which);

@@ -58,6 +58,7 @@ Api::Api(Services& services) : services_(services) {
   add_schedule_routes(table_, services_);
   add_setting_routes(table_, services_);
   add_admin_routes(table_, services_);
+  add_clock_routes(table_, services_);
   add_system_routes(table_, services_);
   router_.emplace(table_);
 }
@@ -75,7 +76,7 @@ std::expected<Caller, HttpResponse> Api::caller_of(const HttpRequest& request, c
     return *std::move(caller);
   }
   if (const auto cookie = cookie_of(request, kSessionCookie)) {
-    auto session = services_.sessions.find(*cookie, now);
+    auto session = services_.sessions.find(*cookie, Services::real_now());
     if (!session) return std::unexpected(unauthorized("the session is over: sign in again"));
     const bool looks = request.method == Method::get || request.method == Method::head;
     if (!looks && !is_our_own_page(request, *session)) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 
+#include "base/clock.h"
 #include "core/instant.h"
 #include "engine/engine_host.h"
 #include "server/api/answer.h"
@@ -36,6 +37,7 @@ struct Services {
   AddressGuard guard;                                    // of webhooks
   std::map<std::string, std::string, std::less<>> pins;  // fields of the configuration, and what has set them for good
   std::function<std::string()> metrics;                  // in the text format of Prometheus
+  Rehearsal* rehearsal = nullptr;                        // only if this server rehearses
 
   // Types of this tenant are served by somebody else from now on.
   Result<void> serving_changed(const std::string& tenant) const {
@@ -45,7 +47,10 @@ struct Services {
       return {};
     });
   }
+  // When things are due; in a rehearsal not the machine's time.
   Instant now() const { return store.jobs().now(); }
+  // For how long sign-ins last.
+  static Instant real_now() { return system_now(); }
   // Writes in the name of the caller.
   NodeClient client_of(const Caller& caller) const { return NodeClient(host.node(), caller.actor()); }
 };
@@ -64,6 +69,7 @@ void add_lease_routes(RouteTable& table, Services& services);
 void add_schedule_routes(RouteTable& table, Services& services);
 void add_setting_routes(RouteTable& table, Services& services);
 void add_admin_routes(RouteTable& table, Services& services);
+void add_clock_routes(RouteTable& table, Services& services);
 void add_system_routes(RouteTable& table, Services& services);
 
 }  // namespace carillon::server

@@ -41,7 +41,9 @@ class Server:
         while True:
             line = self.process.stdout.readline()
             if not line:
-                raise RuntimeError("the server did not start: " + said + self.process.stderr.read())
+                said += self.process.stderr.read()
+                self.stop()
+                raise RuntimeError("the server did not start: " + said)
             said += line
             page = re.search(r"http://[^:]+:(\d+)/#login=(\S+)", line)
             if page:
