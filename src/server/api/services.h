@@ -3,6 +3,7 @@
 
 #include <carillon/events.h>
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <string>
@@ -12,6 +13,7 @@
 #include "server/api/answer.h"
 #include "server/api/event_hub.h"
 #include "server/api/handler_book.h"
+#include "server/api/request_watch.h"
 #include "server/api/route.h"
 #include "server/api/tenants.h"
 #include "server/api/timers.h"
@@ -36,6 +38,10 @@ struct Services {
   AddressGuard guard;                                    // of webhooks
   std::map<std::string, std::string, std::less<>> pins;  // fields of the configuration, and what has set them for good
   std::function<std::string()> metrics;                  // in the text format of Prometheus
+  std::string store_kind;                                // sqlite, postgres, memory
+  bool behind_proxy = false;                             // browsers come by TLS
+  RequestWatch on_request;                               // nobody, if it is empty
+  std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
 
   // Types of this tenant are served by somebody else from now on.
   Result<void> serving_changed(const std::string& tenant) const {
