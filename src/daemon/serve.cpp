@@ -8,8 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -21,9 +19,14 @@
 #include <utility>
 
 #include "base/check.h"
+#include "daemon/config_address.h"
+#include "daemon/serve_settings.h"
 #include "engine/engine_host.h"
 #include "engine/open_store.h"
+#include "observe/crash_line.h"
 #include "observe/event_log.h"
+#include "observe/log.h"
+#include "observe/log_events.h"
 #include "observe/metrics.h"
 #include "server/api/api.h"
 #include "server/api/handler_book.h"
@@ -158,11 +161,12 @@ Result<Handler> handler_of(const HandlerDefinition& definition) {
 
 class Server {
  public:
-  Server(const LoadedConfig& loaded, std::unique_ptr<Store> store, AddressGuard guard)
+  Server(const LoadedConfig& loaded, std::unique_ptr<Store> store, AddressGuard guard, Log& log)
       : config_(loaded.config),
+        log_(log),
         store_(std::move(store)),
         sender_(std::make_shared<WebhookSender>(WebhookSender::Options{.guard = guard})),
-        host_(*store_, host_options()),
+        host_(*store_, host_options(loaded)),
         pool_(kPoolThreads, kPoolWaiting),
         services_{.host = host_,
                   .store = *store_,
@@ -174,10 +178,11 @@ class Server {
                   .timers = timers_,
                   .handlers = handlers_,
                   .guard = std::move(guard),
-                  .metrics = [this] { return metrics_.text(); }} {
-    for (const std::string_view field : {"enabled", "max_concurrent_jobs", "timezone", "check_interval_seconds"}) {
-      if (const auto pin = loaded.pin(field)) services_.pins.emplace(field, *pin);
-    }
+                  .pins = config_pins(loaded),
+                  .metrics = [this] { return metrics_.text(); },
+                  .store_kind = config_.db.substr(0, config_.db.find(':')),
+                  .behind_proxy = config_.behind_proxy} {
+    if (log_.wants(LogLevel::debug)) services_.on_request = [this](const AnsweredRequest& one) { log_request(one); };
   }
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
@@ -193,11 +198,12 @@ class Server {
     TRY(make_first_key());
     if (config_.event_log) {
       TRY_ASSIGN(EventLog log, EventLog::open(*config_.event_log));
-      log_ = std::make_unique<EventLog>(std::move(log));
+      event_log_ = std::make_unique<EventLog>(std::move(log));
     }
     host_.on_event([this](const Event& event) {
       metrics_.hear(event);
-      if (log_) log_->hear(event);
+      log_event(log_, event);
+      if (event_log_) event_log_->hear(event);
       events_.hear(event);
     });
     host_.start();
@@ -208,36 +214,45 @@ class Server {
         [this](const HttpRequest& head, std::size_t& body_max) { return api_->on_head(head, body_max); });
     TRY(http_->start());
     keep_streams_alive();
+    LogLine line(LogLevel::info, "started");
+    line.text("version", version())
+        .text("address", format_listen({.address = config_.listen.address, .port = http_->port()}));
+    log_.write(line.text("db", without_password(config_.db)).text("event_log", config_.event_log.value_or("")));
     return {};
   }
 
   void greet() {
-    const std::string host = config_.listen.address.find(':') == std::string::npos ? config_.listen.address
-                                                                                   : "[" + config_.listen.address + "]";
     const std::string login =
         sessions_.make_login(Caller{.id = "page", .scope = Scope::admin}, services_.now(), kLoginLength);
-    fmt::print("carillon {} keeps its data in {}\n", version(), config_.db);
-    fmt::print("page  http://{}:{}/#login={}  (signs in once, for 10 minutes)\n", host, http_->port(), login);
+    fmt::print("carillon {} keeps its data in {}\n", version(), without_password(config_.db));
+    fmt::print("page  http://{}/#login={}  (signs in once, for 10 minutes)\n",
+               format_listen({.address = config_.listen.address, .port = http_->port()}), login);
     if (made_key_) fmt::print("key   {}  (admin; made now)\n", key_path(config_.db).string());
     std::fflush(stdout);
   }
 
   void stop() {
+    log_.write(LogLine(LogLevel::info, "draining").text("drain", format_duration(config_.drain)));
     events_.close();
     http_->stop(std::chrono::duration_cast<std::chrono::milliseconds>(config_.drain));
     host_.stop();
     timers_.stop();
     pool_.stop();
+    LogLine line(LogLevel::info, "stopped");
+    log_.write(line.milliseconds("uptime_ms", std::chrono::duration_cast<std::chrono::microseconds>(
+                                                  std::chrono::steady_clock::now() - services_.began)));
   }
 
  private:
-  EngineHostOptions host_options() {
+  EngineHostOptions host_options(const LoadedConfig& loaded) {
     EngineHostOptions options{.engine = {.max_concurrency = config_.max_concurrency,
                                          .tick = config_.tick,
                                          .drain = config_.drain,
                                          .retention = config_.retention,
                                          .worker = "server",
                                          .leave_unhandled = true}};
+    options.rules = rules_of(loaded);
+    if (config_.worker.batch) options.claims_max = *config_.worker.batch;
     options.serves = [this](std::string_view tenant, std::string_view type) { return handlers_.serves(tenant, type); };
     options.make_runner = [this](const std::shared_ptr<ExecutionEnvironment>& environment, std::uint32_t threads) {
       WebhookEnvironment webhooks{.sender = sender_, .port = environment->port, .finished = environment->finished};
@@ -291,11 +306,26 @@ class Server {
   void keep_streams_alive() {
     timers_.after(kKeepAlive, [this] {
       events_.keep_alive();
+      warn_of_lost_events();
       keep_streams_alive();
     });
   }
 
+  void warn_of_lost_events() {
+    if (!event_log_ || event_log_->lost() == told_lost_) return;
+    told_lost_ = event_log_->lost();
+    LogLine line(LogLevel::warn, "the event log does not take lines");
+    log_.write(line.number("lost", static_cast<std::int64_t>(told_lost_)));
+  }
+
+  void log_request(const AnsweredRequest& one) {
+    LogLine line(LogLevel::debug, "request");
+    line.text("method", to_string(one.method)).text("path", one.path).number("status", one.status);
+    log_.write(line.milliseconds("duration_ms", one.took));
+  }
+
   const ServerConfig config_;
+  Log& log_;
   const std::unique_ptr<Store> store_;
   KeyRing keys_;
   Sessions sessions_;
@@ -303,7 +333,8 @@ class Server {
   HandlerBook handlers_;
   EventHub events_;
   Metrics metrics_;
-  std::unique_ptr<EventLog> log_;
+  std::unique_ptr<EventLog> event_log_;
+  std::uint64_t told_lost_ = 0;  // of its lines
   const std::shared_ptr<WebhookSender> sender_;
   EngineHost host_;
   Timers timers_;
@@ -314,49 +345,16 @@ class Server {
   bool made_key_ = false;
 };
 
-// Settings that are read and checked, and that nothing here uses yet.
-constexpr auto kUnused = std::to_array<std::string_view>({"job_timeout_ms",
-                                                          "slo_eval_ms",
-                                                          "slo_window_minutes",
-                                                          "tick_budget_ms",
-                                                          "sat_ratio",
-                                                          "depth_avg_max",
-                                                          "job_p95_max_ms",
-                                                          "cutoff_rate_max",
-                                                          "breach_consecutive",
-                                                          "scheduler.max_backfill_windows",
-                                                          "scheduler.min_window_seconds",
-                                                          "worker.batch",
-                                                          "worker.lease_ms",
-                                                          "worker.max_attempts",
-                                                          "default_retry_backoff_seconds",
-                                                          "enabled",
-                                                          "max_concurrent_jobs",
-                                                          "timezone",
-                                                          "log.level",
-                                                          "log.format"});
-
-void warn_of_unused(const LoadedConfig& loaded) {
-  for (const EffectiveSetting& setting : loaded.settings) {
-    if (setting.source == ConfigSource::standard) continue;
-    if (std::ranges::find(kUnused, setting.key) == kUnused.end()) continue;
-    fmt::print(stderr, "carillon: {} ({}) is not used yet\n", setting.key, setting.origin);
-  }
-}
-
-Result<void> run(const ServeFlags& flags) {
-  TRY_ASSIGN(const LoadedConfig loaded, load_config(flags, environment_of_process()));
-  for (const std::string& warning : loaded.warnings) fmt::print(stderr, "carillon: {}\n", warning);
-  warn_of_unused(loaded);
+Result<void> run(const LoadedConfig& loaded, const EndSignals& signals, Log& log) {
+  for (const std::string& warning : loaded.warnings) log.write({LogLevel::warn, warning});
+  for (const std::string& unused : unused_settings(loaded)) log.write({LogLevel::warn, unused});
   if (loaded.config.clock) return invalid_configuration("the rehearsal clock is not there yet");
   TRY_ASSIGN(AddressGuard guard, AddressGuard::allowing(loaded.config.webhooks_allow));
   TRY_ASSIGN(std::unique_ptr<Store> store, open_store_with(loaded.config.db, system_store_clock()));
-  const EndSignals signals;
-  Server server(loaded, std::move(store), std::move(guard));
+  Server server(loaded, std::move(store), std::move(guard), log);
   TRY(server.start());
   server.greet();
   signals.wait();
-  fmt::print(stderr, "carillon: draining\n");
   server.stop();
   return {};
 }
@@ -364,9 +362,19 @@ Result<void> run(const ServeFlags& flags) {
 }  // namespace
 
 int serve(const ServeFlags& flags) {
-  const auto ran = run(flags);
+  const auto loaded = load_config(flags, environment_of_process());
+  if (!loaded) {
+    // Nobody has said how to log.
+    fmt::print(stderr, "carillon: {}\n", loaded.error().message);
+    return EXIT_FAILURE;
+  }
+  const EndSignals signals;
+  Log log({.level = loaded->config.log_level, .format = loaded->config.log_format});
+  tell_of_crashes(STDERR_FILENO, log.is_json());
+  const auto ran = run(*loaded, signals, log);
   if (ran) return EXIT_SUCCESS;
-  fmt::print(stderr, "carillon: {}\n", ran.error().message);
+  LogLine failure(LogLevel::error, ran.error().message);
+  log.write(failure.text("err_code", to_string(ran.error().code)));
   return EXIT_FAILURE;
 }
 
