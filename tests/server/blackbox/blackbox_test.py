@@ -414,11 +414,16 @@ class Operations(unittest.TestCase):
     def settings(self, **values):
         return [part for name, value in values.items() for part in ("--set", f"{name.replace('__', '.')}={value}")]
 
-    def ended(self, server):
-        """Stops it; what it has logged, a line an object."""
-        server.process.send_signal(signal.SIGTERM)
-        self.assertEqual(server.process.wait(timeout=60), 0)
-        return [json.loads(line) for line in server.process.stderr.read().splitlines()]
+    def said(self, server, how=signal.SIGTERM, code=0):
+        """Ends it; what it has logged, as text."""
+        server.process.send_signal(how)
+        self.assertEqual(server.process.wait(timeout=60), code)
+        with server.process.stdout, server.process.stderr as log:
+            return log.read()
+
+    def ended(self, server, **how):
+        """The same, a line an object."""
+        return [json.loads(line) for line in self.said(server, **how).splitlines()]
 
     def logged(self, lines, message):
         return [line for line in lines if line["msg"].startswith(message)]
@@ -474,10 +479,8 @@ class Operations(unittest.TestCase):
 
     def test_text_if_told_and_quiet_if_told(self):
         with Server(PROGRAM, "--log-format", "text") as server:
-            server.process.send_signal(signal.SIGTERM)
-            server.process.wait(timeout=60)
-            said = server.process.stderr.read()
-        self.assertRegex(said, r"(?m)^\S+Z INFO  started  version=\S+  address=127\.0\.0\.1:\d+  db=sqlite:carillon\.db$")
+            text = self.said(server)
+        self.assertRegex(text, r"(?m)^\S+Z INFO  started  version=\S+  address=127\.0\.0\.1:\d+  db=sqlite:carillon\.db$")
         with Server(PROGRAM, "--log-level", "error") as server:
             self.assertEqual(self.ended(server), [])
 
@@ -498,9 +501,7 @@ class Operations(unittest.TestCase):
 
     def test_a_crash_leaves_a_line(self):
         with Server(PROGRAM) as server:
-            server.process.send_signal(signal.SIGABRT)
-            server.process.wait(timeout=60)
-            last = json.loads(server.process.stderr.read().splitlines()[-1])
+            last = self.ended(server, how=signal.SIGABRT, code=-signal.SIGABRT)[-1]
         self.assertEqual((last["level"], last["msg"], last["err_code"]), ("error", "crash", "SIGABRT"))
 
     # ---- Pins and defaults ----
@@ -601,7 +602,7 @@ class Operations(unittest.TestCase):
             for _ in range(3):
                 server.post(T + "/jobs", {"type": "work"})
             server.post("/v1/tenants/acme/jobs", {"type": "other", "delay": "1h"})
-            server.post("/v1/leases", {"worker": "w1", "types": ["work"]})
+            server.post(T + "/leases", {"worker": "w1", "types": ["work"]})
             status = server.get("/v1/status").json
             self.assertEqual((status["store"], status["leases"], status["workers"], status["ready"]), ("sqlite", 1, 1, 2))
             self.assertEqual((status["counts"]["queued"], status["counts"]["processing"]), (3, 1))
