@@ -55,7 +55,8 @@ struct BulkRequest {
 struct BulkInfo {
   std::string id;
   BulkAction action = BulkAction::retry;
-  std::string state;  // running, done, stopped
+  std::string state;                   // running, done, stopped
+  std::optional<std::uint64_t> total;  // that matched when it began; nothing: too many to be counted at once
   std::uint64_t done = 0;
   std::uint64_t failed = 0;
 };

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <carillon/attempt_result.h>
+#include <carillon/error.h>
 #include <carillon/job_id.h>
 #include <carillon/job_state.h>
 #include <carillon/time.h>
@@ -117,13 +118,30 @@ struct HandlerAbandoned {
   std::string type;
 };
 
-// The store refused a round of writes; nothing of it happened, and it is tried again.
-struct StoreFailed {
-  std::string message;
+// A job that was asked for was not made: one like it is there already.
+struct EnqueueIgnored {
+  JobId job;  // that one
+  std::string tenant;
+  std::string type;
+  std::string reason;  // idempotency_key
 };
 
-using EventBody = std::variant<TickStopped, QueueDepth, InFlight, JobStopped, Finalized, JobChanged, JobPicked,
-                               StaleWord, Deferred, RateLimited, Missed, LeaseLost, HandlerAbandoned, StoreFailed>;
+// The store refused a round of writes; nothing of it happened, and it is tried again.
+struct StoreFailed {
+  ErrorCode code = ErrorCode::unavailable;
+  std::string message;
+  std::uint32_t in_a_row = 1;
+};
+
+// It takes writes again.
+struct StoreRecovered {
+  std::uint32_t failures = 1;
+  Duration after{};  // since the first of them
+};
+
+using EventBody =
+    std::variant<TickStopped, QueueDepth, InFlight, JobStopped, Finalized, JobChanged, JobPicked, StaleWord, Deferred,
+                 RateLimited, Missed, LeaseLost, HandlerAbandoned, EnqueueIgnored, StoreFailed, StoreRecovered>;
 
 struct Event {
   Instant at;

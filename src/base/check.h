@@ -2,6 +2,14 @@
 // What the world can cause (bad input, a full disk) is an Error, never a CHECK.
 #pragma once
 
+namespace carillon {
+
+// How the end is told, if not by a line on standard error. It may run on any thread, and at any time.
+using CheckReport = void (*)(const char* condition, const char* file, int line);
+void report_failed_checks_by(CheckReport by);
+
+}  // namespace carillon
+
 namespace carillon::detail {
 
 [[noreturn]] void check_failed(const char* condition, const char* file, int line);

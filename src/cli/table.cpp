@@ -11,6 +11,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "base/utf8.h"
 #include "cli/terminal.h"
 
 namespace carillon {
@@ -40,40 +41,13 @@ constexpr std::array kDoubleWidth{CodeRange{0x1100, 0x115F},   CodeRange{0x231A,
                                   CodeRange{0xF900, 0xFAFF},   CodeRange{0xFE30, 0xFE6F},   CodeRange{0xFF00, 0xFF60},
                                   CodeRange{0xFFE0, 0xFFE6},   CodeRange{0x1F300, 0x1F64F}, CodeRange{0x1F680, 0x1F6FF},
                                   CodeRange{0x1F900, 0x1F9FF}, CodeRange{0x20000, 0x3FFFD}};
-// Move the cursor, turn the direction of writing, or end the line.
-constexpr std::array kActing{CodeRange{0x00, 0x1F},     CodeRange{0x7F, 0x9F},     CodeRange{0x061C, 0x061C},
-                             CodeRange{0x200E, 0x200F}, CodeRange{0x2028, 0x202E}, CodeRange{0x2066, 0x2069}};
-
 template <std::size_t kCount>
 bool is_in(char32_t code, const std::array<CodeRange, kCount>& ranges) {
   return std::ranges::any_of(ranges,
                              [code](const CodeRange& range) { return code >= range.first && code <= range.last; });
 }
 
-struct Decoded {
-  char32_t code = 0;
-  std::size_t bytes = 1;
-  bool valid = false;
-};
-
-Decoded decode(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return {.code = lead, .bytes = 1, .valid = true};
-  const std::size_t length = lead >= 0xF0 && lead < 0xF5 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC2 ? 2 : 0;
-  if (length == 0 || lead >= 0xF5 || text.size() < length) return {};
-  char32_t code = lead & (0x7FU >> length);
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0U) != 0x80U) return {};
-    code = (code << 6U) | (byte(i) & 0x3FU);
-  }
-  constexpr std::array<char32_t, 5> kLeast{0, 0, 0x80, 0x800, 0x10000};
-  const bool valid = code >= kLeast[length] && code <= 0x10FFFF && (code < 0xD800 || code > 0xDFFF);
-  if (!valid) return {};
-  return {.code = code, .bytes = length, .valid = true};
-}
-
-std::size_t width_of(const Decoded& decoded) {
+std::size_t width_of(const Utf8Character& decoded) {
   if (!decoded.valid) return 1;
   if (is_in(decoded.code, kNoWidth)) return 0;
   return is_in(decoded.code, kDoubleWidth) ? 2 : 1;
@@ -121,7 +95,7 @@ bool is_instant(std::string_view text) {
 std::size_t shown_width(std::string_view text) {
   std::size_t width = 0;
   while (!text.empty()) {
-    const Decoded decoded = decode(text);
+    const Utf8Character decoded = first_character(text);
     width += width_of(decoded);
     text.remove_prefix(decoded.bytes);
   }
@@ -134,7 +108,7 @@ std::string cut_to_width(std::string_view text, std::size_t width) {
   std::string out;
   std::size_t used = 1;  // of the ellipsis
   while (!text.empty()) {
-    const Decoded decoded = decode(text);
+    const Utf8Character decoded = first_character(text);
     used += width_of(decoded);
     if (used > width) break;
     out += text.substr(0, decoded.bytes);
@@ -146,8 +120,8 @@ std::string cut_to_width(std::string_view text, std::size_t width) {
 std::string harmless(std::string_view text) {
   std::string out;
   while (!text.empty()) {
-    const Decoded decoded = decode(text);
-    if (decoded.valid && !is_in(decoded.code, kActing)) {
+    const Utf8Character decoded = first_character(text);
+    if (decoded.valid && !acts_on_terminal(decoded.code)) {
       out += text.substr(0, decoded.bytes);
     } else if (decoded.valid && (decoded.code == '\n' || decoded.code == '\t' || decoded.code == '\r')) {
       out += ' ';

@@ -135,14 +135,14 @@ Result<JobOptions> read_option_fields(std::string_view text, JsonFields& fields)
   return options;
 }
 
-void write_option_fields(JsonObject& object, const JobOptions& options) {
+void write_option_fields(JsonObject& object, const JobOptions& options, const SaidOptions& said) {
   const JobOptions standard;
   if (options.retry) object.raw("retry", format_retry_json(*options.retry));
-  if (options.max_attempts && options.max_attempts != standard.max_attempts) {
+  if (options.max_attempts && (said.max_attempts || options.max_attempts != standard.max_attempts)) {
     object.integer("max_attempts", *options.max_attempts);
   }
-  if (options.timeout != standard.timeout) object.text("timeout", format_duration(options.timeout));
-  if (options.lease != standard.lease) object.text("lease", format_duration(options.lease));
+  if (said.timeout || options.timeout != standard.timeout) object.text("timeout", format_duration(options.timeout));
+  if (said.lease || options.lease != standard.lease) object.text("lease", format_duration(options.lease));
   if (!options.limits.empty()) object.raw("limits", texts(options.limits).str());
   if (options.notifies) object.boolean("notifies", true);
   if (options.on_ambiguous == OnAmbiguous::hold) object.text("on_ambiguous", "hold");

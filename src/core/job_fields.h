@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/json_writer.h"
 #include "core/job.h"
+#include "core/job_defaults.h"
 
 namespace carillon {
 
@@ -34,7 +35,7 @@ std::string read_payload_field(std::string_view text, JsonFields& fields);
 // check_new_job knows the bounds.
 Result<JobOptions> read_option_fields(std::string_view text, JsonFields& fields);
 
-// Those of them that are not the default, as read_option_fields reads them.
-void write_option_fields(JsonObject& object, const JobOptions& options);
+// Those of them that were given or are not the default, as read_option_fields reads them.
+void write_option_fields(JsonObject& object, const JobOptions& options, const SaidOptions& said);
 
 }  // namespace carillon

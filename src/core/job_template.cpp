@@ -15,6 +15,9 @@ Result<JobTemplate> read_template_fields(std::string_view text, JsonFields& fiel
   job.payload = read_payload_field(text, fields);
   TRY_ASSIGN(job.priority, read_priority_field(text, fields));
   TRY_ASSIGN(job.options, read_option_fields(text, fields));
+  job.said = {.max_attempts = fields.optional("max_attempts") != nullptr,
+              .timeout = fields.optional("timeout") != nullptr,
+              .lease = fields.optional("lease") != nullptr};
   return job;
 }
 
@@ -36,8 +39,15 @@ std::string write_job_template(const JobTemplate& job) {
   JsonObject object;
   object.text("type", job.type).text("queue", job.queue).raw("payload", job.payload);
   if (job.priority) object.integer("priority", *job.priority);
-  write_option_fields(object, job.options);
+  write_option_fields(object, job.options, job.said);
   return object.str();
+}
+
+void fill(JobTemplate& job, const JobDefaults& defaults) {
+  if (!job.said.max_attempts) job.options.max_attempts = defaults.max_attempts;
+  if (!job.said.timeout) job.options.timeout = defaults.timeout;
+  if (!job.said.lease) job.options.lease = defaults.lease;
+  if (!job.options.retry) job.options.retry = defaults.retry;
 }
 
 NewJob job_of(const JobTemplate& job, std::string_view tenant) {

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "core/job.h"
+#include "core/job_defaults.h"
 
 namespace carillon {
 
@@ -17,6 +18,7 @@ struct JobTemplate {
   std::string payload = "null";  // JSON, kept byte for byte
   std::optional<int> priority;   // nothing: what caused the job decides
   JobOptions options;
+  SaidOptions said;
 };
 
 // Type, queue, payload, priority and options of an object that may have further fields: the caller finishes it.
@@ -28,6 +30,9 @@ Result<JobTemplate> parse_job_template(std::string_view text, const Json& value,
 
 // What parse_job_template reads back as the same.
 std::string write_job_template(const JobTemplate& job);
+
+// What it does not say gets its default.
+void fill(JobTemplate& job, const JobDefaults& defaults);
 
 // A job of that template and nothing more: no time, no occurrence.
 NewJob job_of(const JobTemplate& job, std::string_view tenant);

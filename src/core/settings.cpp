@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/json_writer.h"
+#include "core/job.h"
 #include "core/settings_reader.h"
 
 namespace carillon {
@@ -48,6 +49,19 @@ Result<std::vector<Weekday>> read_days(std::string_view text, SettingsReader& re
   return days;
 }
 
+// Whole seconds, from 1 to `max`.
+Result<void> read_seconds(SettingsReader& reader, std::string_view name, std::optional<Duration>& into,
+                          std::uint32_t max) {
+  std::optional<std::uint32_t> seconds;
+  TRY(reader.count(name, seconds, max));
+  if (seconds) {
+    into = std::chrono::seconds(*seconds);
+  } else if (reader.has(name)) {
+    into.reset();
+  }
+  return {};
+}
+
 Result<QuietHours> read_quiet_hours(std::string_view text, const Json& value, std::string path) {
   SettingsReader reader(text, value, std::move(path));
   QuietHours quiet;
@@ -71,6 +85,11 @@ std::string count_or_null(std::optional<std::uint32_t> count) { return count ? s
 
 std::string duration_or_null(std::optional<Duration> duration) {
   return duration ? json_string(format_duration(*duration)) : "null";
+}
+
+// As a number, whole if it can be.
+std::string seconds_or_null(std::optional<Duration> duration) {
+  return duration ? fmt::format("{}", std::chrono::duration<double>(*duration).count()) : "null";
 }
 
 }  // namespace
@@ -123,7 +142,10 @@ Result<EngineConfig> parse_engine_config(std::string_view json, EngineConfig ont
   SettingsReader reader(json, root, "");
   TRY(reader.flag("enabled", onto.enabled, true));
   TRY(reader.count("max_concurrent_jobs", onto.max_concurrent_jobs, kConcurrencyMax));
+  TRY(read_seconds(reader, "check_interval_seconds", onto.check_interval, kCheckIntervalSecondsMax));
   TRY(reader.zone("timezone", onto.timezone));
+  TRY(reader.count("default_retry_max_attempts", onto.default_retry_max_attempts, kMaxAttemptsMax));
+  TRY(read_seconds(reader, "default_retry_backoff_seconds", onto.default_retry_backoff, kRetryBackoffSecondsMax));
   TRY(reader.duration("retention", onto.retention, {.min = kRetentionMin, .max = kDurationMax}));
   TRY(reader.finish());
   return onto;
@@ -163,8 +185,23 @@ std::string write_queue_settings(const QueueSettings& settings) {
 std::string write_engine_config(const EngineConfig& config) {
   JsonObject object;
   object.boolean("enabled", config.enabled).raw("max_concurrent_jobs", count_or_null(config.max_concurrent_jobs));
-  object.raw("timezone", text_or_null(config.timezone)).raw("retention", duration_or_null(config.retention));
+  object.raw("check_interval_seconds", seconds_or_null(config.check_interval));
+  object.raw("timezone", text_or_null(config.timezone));
+  object.raw("default_retry_max_attempts", count_or_null(config.default_retry_max_attempts));
+  object.raw("default_retry_backoff_seconds", seconds_or_null(config.default_retry_backoff));
+  object.raw("retention", duration_or_null(config.retention));
   return object.str();
+}
+
+EngineConfig pinned(EngineConfig stored, const ConfigPins& pins) {
+  if (pins.enabled) stored.enabled = *pins.enabled;
+  if (pins.max_concurrent_jobs) stored.max_concurrent_jobs = pins.max_concurrent_jobs;
+  if (pins.check_interval) stored.check_interval = pins.check_interval;
+  if (pins.timezone) stored.timezone = pins.timezone;
+  if (pins.default_retry_max_attempts) stored.default_retry_max_attempts = pins.default_retry_max_attempts;
+  if (pins.default_retry_backoff) stored.default_retry_backoff = pins.default_retry_backoff;
+  if (pins.retention) stored.retention = pins.retention;
+  return stored;
 }
 
 }  // namespace carillon

@@ -30,6 +30,8 @@ inline constexpr std::uint32_t kConcurrencyMax = 1'000'000'000;
 inline constexpr std::uint32_t kWeightMax = 1000;
 inline constexpr Duration kRetentionMin = std::chrono::seconds(1);
 inline constexpr std::size_t kReasonBytesMax = 500;
+inline constexpr std::uint32_t kCheckIntervalSecondsMax = 3600;
+inline constexpr std::uint32_t kRetryBackoffSecondsMax = 86'400;
 
 // From `start` until `end` by the wall clock; if `end` is the earlier one, until the next day. Never equal.
 struct QuietHours {
@@ -68,11 +70,26 @@ struct QueueSettings {
 // `/v1/config`: what holds for all tenants and nodes (S1 scheduler_config).
 struct EngineConfig {
   bool enabled = true;
-  std::optional<std::uint32_t> max_concurrent_jobs;  // over all nodes
-  std::optional<std::string> timezone;
+  std::optional<std::uint32_t> max_concurrent_jobs;         // over all nodes
+  std::optional<Duration> check_interval;                   // the longest that the engine sleeps
+  std::optional<std::string> timezone;                      // of tenants that have none
+  std::optional<std::uint32_t> default_retry_max_attempts;  // of jobs that do not say
+  std::optional<Duration> default_retry_backoff;            // the same: exponential, from this on
   std::optional<Duration> retention;
   friend bool operator==(const EngineConfig&, const EngineConfig&) = default;
 };
+
+// What the operator's flags, environment and file say of it: that holds, whatever is stored.
+struct ConfigPins {
+  std::optional<bool> enabled;
+  std::optional<std::uint32_t> max_concurrent_jobs;
+  std::optional<Duration> check_interval;
+  std::optional<std::string> timezone;
+  std::optional<std::uint32_t> default_retry_max_attempts;
+  std::optional<Duration> default_retry_backoff;
+  std::optional<Duration> retention;
+};
+EngineConfig pinned(EngineConfig stored, const ConfigPins& pins);
 
 Result<QuietHours> parse_quiet_hours(std::string_view json);
 Result<TenantSettings> parse_tenant_settings(std::string_view json, TenantSettings onto = {});

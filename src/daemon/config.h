@@ -21,6 +21,7 @@
 #include "base/error.h"
 #include "core/duration.h"
 #include "core/instant.h"
+#include "observe/log_line.h"
 
 namespace carillon::daemon {
 
@@ -38,9 +39,6 @@ struct ClockSetting {
   double speed = 0;  // 0: stands still until it is told
   friend bool operator==(const ClockSetting&, const ClockSetting&) = default;
 };
-
-enum class LogLevel : std::uint8_t { debug, info, warn, error };
-enum class LogFormat : std::uint8_t { automatic, json, text };  // automatic: text on a terminal, else JSON
 
 // When the watcher warns.
 struct SloConfig {
@@ -62,7 +60,7 @@ struct SchedulerDefaults {
 
 // What a lease and a job get that say nothing about it.
 struct WorkerDefaults {
-  std::uint32_t batch = 10;
+  std::optional<std::uint32_t> batch;  // jobs claimed at once; nothing: as many as pays
   Duration lease = std::chrono::minutes(1);
   std::uint32_t max_attempts = 5;
   std::optional<Duration> retry_backoff;

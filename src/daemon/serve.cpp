@@ -8,8 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -21,10 +19,15 @@
 #include <utility>
 
 #include "base/check.h"
+#include "daemon/config_address.h"
 #include "daemon/rehearsal_mark.h"
+#include "daemon/serve_settings.h"
 #include "engine/engine_host.h"
 #include "engine/open_store.h"
+#include "observe/crash_line.h"
 #include "observe/event_log.h"
+#include "observe/log.h"
+#include "observe/log_events.h"
 #include "observe/metrics.h"
 #include "server/api/api.h"
 #include "server/api/handler_book.h"
@@ -164,13 +167,14 @@ class Server {
     std::unique_ptr<RehearsalClock> clock;  // nothing: the machine's
     AddressGuard guard;                     // of webhooks
   };
-  Server(const LoadedConfig& loaded, Parts parts)
+  Server(const LoadedConfig& loaded, Parts parts, Log& log)
       : config_(loaded.config),
+        log_(log),
         clock_(std::move(parts.clock)),
         store_(std::move(parts.store)),
         rehearsal_(clock_ ? std::make_unique<Rehearsal>(*clock_) : nullptr),
         sender_(std::make_shared<WebhookSender>(WebhookSender::Options{.guard = parts.guard})),
-        host_(*store_, host_options()),
+        host_(*store_, host_options(loaded)),
         pool_(kPoolThreads, kPoolWaiting),
         services_{.host = host_,
                   .store = *store_,
@@ -182,11 +186,12 @@ class Server {
                   .timers = timers_,
                   .handlers = handlers_,
                   .guard = std::move(parts.guard),
+                  .pins = config_pins(loaded),
                   .metrics = [this] { return metrics_.text(); },
-                  .rehearsal = rehearsal_.get()} {
-    for (const std::string_view field : {"enabled", "max_concurrent_jobs", "timezone", "check_interval_seconds"}) {
-      if (const auto pin = loaded.pin(field)) services_.pins.emplace(field, *pin);
-    }
+                  .rehearsal = rehearsal_.get(),
+                  .store_kind = config_.db.substr(0, config_.db.find(':')),
+                  .behind_proxy = config_.behind_proxy} {
+    if (log_.wants(LogLevel::debug)) services_.on_request = [this](const AnsweredRequest& one) { log_request(one); };
   }
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
@@ -202,11 +207,12 @@ class Server {
     TRY(make_first_key());
     if (config_.event_log) {
       TRY_ASSIGN(EventLog log, EventLog::open(*config_.event_log));
-      log_ = std::make_unique<EventLog>(std::move(log));
+      event_log_ = std::make_unique<EventLog>(std::move(log));
     }
     host_.on_event([this](const Event& event) {
       metrics_.hear(event);
-      if (log_) log_->hear(event);
+      log_event(log_, event);
+      if (event_log_) event_log_->hear(event);
       events_.hear(event);
     });
     host_.start();
@@ -217,16 +223,19 @@ class Server {
         [this](const HttpRequest& head, std::size_t& body_max) { return api_->on_head(head, body_max); });
     TRY(http_->start());
     keep_streams_alive();
+    LogLine line(LogLevel::info, "started");
+    line.text("version", version())
+        .text("address", format_listen({.address = config_.listen.address, .port = http_->port()}));
+    log_.write(line.text("db", without_password(config_.db)).text("event_log", config_.event_log.value_or("")));
     return {};
   }
 
   void greet() {
-    const std::string host = config_.listen.address.find(':') == std::string::npos ? config_.listen.address
-                                                                                   : "[" + config_.listen.address + "]";
     const std::string login =
         sessions_.make_login(Caller{.id = "page", .scope = Scope::admin}, Services::real_now(), kLoginLength);
-    fmt::print("carillon {} keeps its data in {}\n", version(), config_.db);
-    fmt::print("page  http://{}:{}/#login={}  (signs in once, for 10 minutes)\n", host, http_->port(), login);
+    fmt::print("carillon {} keeps its data in {}\n", version(), without_password(config_.db));
+    fmt::print("page  http://{}/#login={}  (signs in once, for 10 minutes)\n",
+               format_listen({.address = config_.listen.address, .port = http_->port()}), login);
     if (made_key_) fmt::print("key   {}  (admin; made now)\n", key_path(config_.db).string());
     if (clock_) {
       fmt::print("clock {}, {} times real speed: a rehearsal  (POST /v1/clock moves it)\n",
@@ -236,15 +245,19 @@ class Server {
   }
 
   void stop() {
+    log_.write(LogLine(LogLevel::info, "draining").text("drain", format_duration(config_.drain)));
     events_.close();
     http_->stop(std::chrono::duration_cast<std::chrono::milliseconds>(config_.drain));
     host_.stop();
     timers_.stop();
     pool_.stop();
+    LogLine line(LogLevel::info, "stopped");
+    log_.write(line.milliseconds("uptime_ms", std::chrono::duration_cast<std::chrono::microseconds>(
+                                                  std::chrono::steady_clock::now() - services_.began)));
   }
 
  private:
-  EngineHostOptions host_options() {
+  EngineHostOptions host_options(const LoadedConfig& loaded) {
     EngineHostOptions options{.engine = {.max_concurrency = config_.max_concurrency,
                                          .tick = tick(),
                                          .drain = config_.drain,
@@ -253,6 +266,8 @@ class Server {
                                          .leave_unhandled = true},
                               .clock = clock_.get(),
                               .rehearsal = rehearsal_.get()};
+    options.rules = rules_of(loaded);
+    if (config_.worker.batch) options.claims_max = *config_.worker.batch;
     options.serves = [this](std::string_view tenant, std::string_view type) { return handlers_.serves(tenant, type); };
     options.make_runner = [this](const std::shared_ptr<ExecutionEnvironment>& environment, std::uint32_t threads) {
       WebhookEnvironment webhooks{.sender = sender_, .port = environment->port, .finished = environment->finished};
@@ -314,11 +329,26 @@ class Server {
   void keep_streams_alive() {
     timers_.after(kKeepAlive, [this] {
       events_.keep_alive();
+      warn_of_lost_events();
       keep_streams_alive();
     });
   }
 
+  void warn_of_lost_events() {
+    if (!event_log_ || event_log_->lost() == told_lost_) return;
+    told_lost_ = event_log_->lost();
+    LogLine line(LogLevel::warn, "the event log does not take lines");
+    log_.write(line.number("lost", static_cast<std::int64_t>(told_lost_)));
+  }
+
+  void log_request(const AnsweredRequest& one) {
+    LogLine line(LogLevel::debug, "request");
+    line.text("method", to_string(one.method)).text("path", one.path).number("status", one.status);
+    log_.write(line.milliseconds("duration_ms", one.took));
+  }
+
   const ServerConfig config_;
+  Log& log_;
   const std::unique_ptr<RehearsalClock> clock_;
   const std::unique_ptr<Store> store_;
   const std::unique_ptr<Rehearsal> rehearsal_;
@@ -328,7 +358,8 @@ class Server {
   HandlerBook handlers_;
   EventHub events_;
   Metrics metrics_;
-  std::unique_ptr<EventLog> log_;
+  std::unique_ptr<EventLog> event_log_;
+  std::uint64_t told_lost_ = 0;  // of its lines
   const std::shared_ptr<WebhookSender> sender_;
   EngineHost host_;
   Timers timers_;
@@ -339,51 +370,18 @@ class Server {
   bool made_key_ = false;
 };
 
-// Settings that are read and checked, and that nothing here uses yet.
-constexpr auto kUnused = std::to_array<std::string_view>({"job_timeout_ms",
-                                                          "slo_eval_ms",
-                                                          "slo_window_minutes",
-                                                          "tick_budget_ms",
-                                                          "sat_ratio",
-                                                          "depth_avg_max",
-                                                          "job_p95_max_ms",
-                                                          "cutoff_rate_max",
-                                                          "breach_consecutive",
-                                                          "scheduler.max_backfill_windows",
-                                                          "scheduler.min_window_seconds",
-                                                          "worker.batch",
-                                                          "worker.lease_ms",
-                                                          "worker.max_attempts",
-                                                          "default_retry_backoff_seconds",
-                                                          "enabled",
-                                                          "max_concurrent_jobs",
-                                                          "timezone",
-                                                          "log.level",
-                                                          "log.format"});
-
-void warn_of_unused(const LoadedConfig& loaded) {
-  for (const EffectiveSetting& setting : loaded.settings) {
-    if (setting.source == ConfigSource::standard) continue;
-    if (std::ranges::find(kUnused, setting.key) == kUnused.end()) continue;
-    fmt::print(stderr, "carillon: {} ({}) is not used yet\n", setting.key, setting.origin);
-  }
-}
-
-Result<void> run(const ServeFlags& flags) {
-  TRY_ASSIGN(const LoadedConfig loaded, load_config(flags, environment_of_process()));
-  for (const std::string& warning : loaded.warnings) fmt::print(stderr, "carillon: {}\n", warning);
-  warn_of_unused(loaded);
+Result<void> run(const LoadedConfig& loaded, const EndSignals& signals, Log& log) {
+  for (const std::string& warning : loaded.warnings) log.write({LogLevel::warn, warning});
+  for (const std::string& unused : unused_settings(loaded)) log.write({LogLevel::warn, unused});
   TRY_ASSIGN(AddressGuard guard, AddressGuard::allowing(loaded.config.webhooks_allow));
   std::unique_ptr<RehearsalClock> clock;
   if (const auto& given = loaded.config.clock) clock = std::make_unique<RehearsalClock>(given->start, given->speed);
   TRY_ASSIGN(std::unique_ptr<Store> store, open_store_with(loaded.config.db, clock ? *clock : system_store_clock()));
   TRY(check_rehearsal(*store, loaded.config.db, clock ? Rehearses::yes : Rehearses::no));
-  const EndSignals signals;
-  Server server(loaded, {.store = std::move(store), .clock = std::move(clock), .guard = std::move(guard)});
+  Server server(loaded, {.store = std::move(store), .clock = std::move(clock), .guard = std::move(guard)}, log);
   TRY(server.start());
   server.greet();
   signals.wait();
-  fmt::print(stderr, "carillon: draining\n");
   server.stop();
   return {};
 }
@@ -391,9 +389,19 @@ Result<void> run(const ServeFlags& flags) {
 }  // namespace
 
 int serve(const ServeFlags& flags) {
-  const auto ran = run(flags);
+  const auto loaded = load_config(flags, environment_of_process());
+  if (!loaded) {
+    // Nobody has said how to log.
+    fmt::print(stderr, "carillon: {}\n", loaded.error().message);
+    return EXIT_FAILURE;
+  }
+  const EndSignals signals;
+  Log log({.level = loaded->config.log_level, .format = loaded->config.log_format});
+  tell_of_crashes(STDERR_FILENO, log.is_json());
+  const auto ran = run(*loaded, signals, log);
   if (ran) return EXIT_SUCCESS;
-  fmt::print(stderr, "carillon: {}\n", ran.error().message);
+  LogLine failure(LogLevel::error, ran.error().message);
+  log.write(failure.text("err_code", to_string(ran.error().code)));
   return EXIT_FAILURE;
 }
 

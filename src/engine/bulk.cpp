@@ -24,6 +24,8 @@ namespace {
 
 constexpr std::size_t kStep = 500;
 constexpr double kRateMax = 1e6;
+constexpr std::uint64_t kCountedMax = 100'000;
+constexpr Duration kCountingMax = std::chrono::seconds(1);
 
 constexpr std::string_view kRunning = "running";
 constexpr std::string_view kDone = "done";
@@ -47,11 +49,65 @@ std::optional<std::string> text_if(const Json& json, const StoredObject& object,
   return object.text(name);
 }
 
+// What the store counts anyway: nothing if the filter asks for more than queue and state.
+std::optional<std::uint64_t> counted_by_state(Store& store, const JobFilter& filter, Instant now) {
+  const bool asks_for_more = filter.type || filter.schedule || filter.subject || filter.tag || filter.text ||
+                             filter.since || (filter.until && *filter.until <= now);
+  if (asks_for_more) return std::nullopt;
+  const auto counts = store.reader().counts(filter.tenant);
+  if (!counts) return std::nullopt;
+  std::int64_t sum = 0;
+  for (const StateCount& count : *counts) {
+    if (filter.queue && count.lane.queue != *filter.queue) continue;
+    if (std::ranges::find(filter.states, count.state) != filter.states.end()) sum += count.count;
+  }
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(sum, 0));
+}
+
 }  // namespace
+
+JobFilter filter_of(const BulkRequest& request, Instant now) {
+  const JobQuery& query = request.query;
+  JobFilter filter{
+      .tenant = query.tenant,
+      .states = query.states,
+      .type = query.type,
+      .queue = query.queue,
+      .schedule = query.schedule,
+      .subject = query.subject,
+      .tag = query.tag,
+      .text = query.text,
+      .since = query.since,
+      // What is made from now on is not meant. Ids know the time to the millisecond.
+      .until = std::min(query.until.value_or(kInstantMax), add_clamped(now, std::chrono::milliseconds(1)))};
+  // Retry and discard mean parked jobs; others would only be refused and counted as failures.
+  if (request.action != BulkAction::cancel) filter.states = {JobState::dlq};
+  return filter;
+}
+
+std::optional<std::uint64_t> count_matching(Store& store, const JobFilter& filter) {
+  // Bulk work looks at live jobs alone.
+  JobFilter live = filter;
+  if (live.states.empty()) live.states = {JobState::waiting, JobState::queued, JobState::processing, JobState::dlq};
+  std::erase_if(live.states, [](JobState state) { return is_final(state); });
+  if (live.states.empty()) return 0;
+  const Instant begun = store.jobs().now();
+  if (const auto known = counted_by_state(store, live, begun)) return known;
+  std::uint64_t counted = 0;
+  for (JobId before;;) {
+    const auto page = store.reader().jobs(live, before, kPageMax);
+    if (!page) return std::nullopt;
+    counted += page->jobs.size();
+    if (!page->next_before) return counted <= kCountedMax ? std::optional(counted) : std::nullopt;
+    if (counted > kCountedMax || store.jobs().now() - begun > kCountingMax) return std::nullopt;
+    before = page->next_before;
+  }
+}
 
 std::string write_bulk(const BulkState& bulk) {
   JsonObject object;
   object.text("id", bulk.info.id).text("action", to_string(bulk.info.action)).text("state", bulk.info.state);
+  if (bulk.info.total) object.integer("total", static_cast<std::int64_t>(*bulk.info.total));
   object.integer("done", static_cast<std::int64_t>(bulk.info.done));
   object.integer("failed", static_cast<std::int64_t>(bulk.info.failed));
   object.integer("after", bulk.after.value).text("tenant", bulk.filter.tenant);
@@ -81,6 +137,7 @@ Result<BulkState> read_bulk(std::string_view text) {
   bulk.info.action = action == "cancel"    ? BulkAction::cancel
                      : action == "discard" ? BulkAction::discard
                                            : BulkAction::retry;
+  if (const auto total = object.integer("total")) bulk.info.total = static_cast<std::uint64_t>(*total);
   bulk.info.done = static_cast<std::uint64_t>(object.integer("done").value_or(0));
   bulk.info.failed = static_cast<std::uint64_t>(object.integer("failed").value_or(0));
   bulk.after.value = object.integer("after").value_or(0);
@@ -120,30 +177,18 @@ void BulkWork::remember(Round& round, const BulkState& state, BootTime next_at) 
   });
 }
 
-Result<BulkInfo> BulkWork::begin(Round& round, const BulkRequest& request) {
+Result<BulkInfo> BulkWork::begin(Round& round, const Begin& begin) {
+  const BulkRequest& request = begin.request;
   if (request.rate && (!(*request.rate >= 0.001) || *request.rate > kRateMax)) {
     return invalid_request(
         fmt::format("rate is {}; it must lie between 0.001 and {} jobs a second", *request.rate, kRateMax));
   }
-  const JobQuery& query = request.query;
-  BulkState state{.info = {.id = format_job_id(store_.jobs().new_job_id()),
-                           .action = request.action,
-                           .state = std::string(kRunning)},
-                  .filter = {.tenant = query.tenant,
-                             .states = query.states,
-                             .type = query.type,
-                             .queue = query.queue,
-                             .schedule = query.schedule,
-                             .subject = query.subject,
-                             .tag = query.tag,
-                             .text = query.text,
-                             .since = query.since,
-                             // What is made from now on is not meant. Ids know the time to the millisecond.
-                             .until = std::min(query.until.value_or(kInstantMax),
-                                               add_clamped(round.now, std::chrono::milliseconds(1)))},
-                  .rate = request.rate};
-  // Retry and discard mean parked jobs; others would only be refused and counted as failures.
-  if (request.action != BulkAction::cancel) state.filter.states = {JobState::dlq};
+  const BulkState state{.info = {.id = format_job_id(store_.jobs().new_job_id()),
+                                 .action = request.action,
+                                 .state = std::string(kRunning),
+                                 .total = begin.total},
+                        .filter = filter_of(request, round.now),
+                        .rate = request.rate};
   TRY(put(state));
   remember(round, state, round.boot);
   return state.info;

@@ -25,6 +25,12 @@ struct BulkState {
   JobId after;  // where it stands
 };
 
+// The jobs that a request means, at `now`.
+JobFilter filter_of(const BulkRequest& request, Instant now);
+// How many live jobs match: by state and queue always, else nothing if there are more than 100,000 or if it takes
+// longer than a second to know. Not inside of a transaction.
+std::optional<std::uint64_t> count_matching(Store& store, const JobFilter& filter);
+
 std::string write_bulk(const BulkState& bulk);
 Result<BulkState> read_bulk(std::string_view text);
 
@@ -38,7 +44,11 @@ class BulkWork {
   BulkWork& operator=(const BulkWork&) = delete;
   ~BulkWork() = default;
 
-  Result<BulkInfo> begin(Round& round, const BulkRequest& request);
+  struct Begin {
+    BulkRequest request;
+    std::optional<std::uint64_t> total;
+  };
+  Result<BulkInfo> begin(Round& round, const Begin& begin);
   Result<BulkInfo> stop(Round& round, std::string_view tenant, std::string_view id);
   // One that was under way when the engine ended.
   void resume(const Document& document);

@@ -137,7 +137,7 @@ Result<Explanation> NodeClient::explain(std::string_view tenant, JobId id) {
                            .limits = facts.job.limits,
                            .notifies = facts.job.notifies};
     TRY_ASSIGN(facts.held_by, node_.call<std::optional<std::string>>([&](Round& round) {
-      if (!node_.rules().config().enabled) return Result<std::optional<std::string>>("disabled");
+      if (!node_.rules().is_enabled()) return Result<std::optional<std::string>>("disabled");
       return Result<std::optional<std::string>>(node_.holds(place, round.now));
     }));
   }

@@ -21,11 +21,15 @@ std::uint32_t concurrency_of(const EngineOptions& options) {
   return std::max(1U, std::thread::hardware_concurrency());
 }
 
-Node::Options node_options(const EngineOptions& options) {
-  return {.worker = options.worker,
-          .max_concurrency = concurrency_of(options),
-          .tick = options.tick,
-          .retention = options.retention};
+Node::Options node_options(const EngineHostOptions& host) {
+  const EngineOptions& options = host.engine;
+  Node::Options node{.worker = options.worker,
+                     .max_concurrency = concurrency_of(options),
+                     .tick = options.tick,
+                     .retention = options.retention,
+                     .rules = host.rules};
+  if (host.claims_max) node.claims_max = *host.claims_max;
+  return node;
 }
 
 }  // namespace
@@ -35,7 +39,7 @@ class EngineHost::Parts {
   Parts(Store& store, EngineHostOptions options)
       : options_(std::move(options)),
         clock_(options_.clock ? *options_.clock : system_store_clock()),
-        node_(store, clock_, node_options(options_.engine)),
+        node_(store, clock_, node_options(options_)),
         client_(node_),
         pulls_(node_),
         stopped_(eventfd(0, EFD_CLOEXEC)),

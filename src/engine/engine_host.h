@@ -35,6 +35,8 @@ struct EngineHostOptions {
   // Who serves which types, by tenant; nothing: whoever has a handler if the options leave the rest, else everything.
   // Called on the driver's thread; when its answers change, `node().serving_changed` must be told.
   Dispatcher::Serves serves;
+  RuleBook::Base rules;                   // what holds beside the stored configuration
+  std::optional<std::size_t> claims_max;  // in one round; nothing: as many as pays
 };
 
 class EngineHost {

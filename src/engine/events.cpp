@@ -114,7 +114,18 @@ Line line_of(const Event& event) {
                    line.who(abandoned.job, abandoned.tenant);
                    line.metadata.text("type", abandoned.type);
                  },
-                 [&](const StoreFailed& failure) { line.metadata.text("message", failure.message); },
+                 [&](const EnqueueIgnored& ignored) {
+                   line.who(ignored.job, ignored.tenant);
+                   line.metadata.text("type", ignored.type).text("reason", ignored.reason);
+                 },
+                 [&](const StoreFailed& failure) {
+                   line.measurements.integer("in_a_row", failure.in_a_row);
+                   line.metadata.text("code", to_string(failure.code)).text("message", failure.message);
+                 },
+                 [&](const StoreRecovered& recovered) {
+                   line.measurements.integer("failures", recovered.failures)
+                       .integer("duration_ms", milliseconds(recovered.after));
+                 },
              },
              event.body);
   return line;
@@ -138,7 +149,9 @@ std::string_view name_of(const Event& event) {
           [](const Missed&) -> std::string_view { return "missed"; },
           [](const LeaseLost&) -> std::string_view { return "lease_lost"; },
           [](const HandlerAbandoned&) -> std::string_view { return "handler.abandoned"; },
+          [](const EnqueueIgnored&) -> std::string_view { return "enqueue.ignored"; },
           [](const StoreFailed&) -> std::string_view { return "store.failed"; },
+          [](const StoreRecovered&) -> std::string_view { return "store.recovered"; },
       },
       event.body);
 }

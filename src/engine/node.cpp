@@ -13,8 +13,7 @@ namespace carillon {
 
 namespace {
 
-constexpr std::size_t kCallsMax = 1000;   // in one round
-constexpr std::size_t kClaimsMax = 1000;  // in one round
+constexpr std::size_t kCallsMax = 1000;  // in one round
 constexpr Duration kRetryFirst = std::chrono::milliseconds(10);
 constexpr Duration kRetryMax = std::chrono::seconds(1);
 // Jobs due within this are held in memory even if the loader has not come so far: more than what makes a job far-off
@@ -33,6 +32,7 @@ Node::Node(Store& store, const StoreClock& clock, Options options)
       finished_(std::make_shared<FinishedQueue>(bell_)),
       port_(std::make_shared<NodePort>(*this, clock)),
       inbox_(*bell_),
+      rules_(options_.rules),
       dispatcher_(store.jobs()),
       planner_(store, rules_, [this](Round& round, JobId job) { ask_to_stop(round, job); }),
       bulk_(store, [this](Round& round, JobId job) { ask_to_stop(round, job); }),
@@ -67,12 +67,14 @@ bool Node::commit(Round& round, const std::function<Result<void>()>& body) {
   in_round_ = false;
   if (!committed || !written) {
     const Error& error = committed ? written.error() : committed.error();
-    ++failures_;
+    if (failures_++ == 0) failing_since_ = clock_.boot();
     commit_error_ = error;
     Round failed{.now = round.now, .listening = round.listening};
-    failed.tell(StoreFailed{.message = error.message});
+    failed.tell(StoreFailed{.code = error.code, .message = error.message, .in_a_row = failures_});
     tell(failed);
   } else {
+    committed_at_ = clock_.boot();
+    if (failures_ > 0) round.tell(StoreRecovered{.failures = failures_, .after = clock_.boot() - failing_since_});
     failures_ = 0;
   }
   if (!committed) {
@@ -197,7 +199,7 @@ Result<void> Node::add_ready(Round& round) {
 
 Duration Node::sleep_after(Instant now, BootTime boot) {
   if (!loader_.is_done() && failures_ == 0) return {};
-  Duration sleep = options_.tick;
+  Duration sleep = tick();
   if (failures_ > 0) {
     sleep = std::min(kRetryMax, kRetryFirst * (1U << std::min(failures_ - 1, 10U)));
     return sleep;
@@ -323,7 +325,7 @@ void Node::pick(const Round& round) {
   if (!dispatching_ || !knows_rules()) return;
   const Room room = room_for_claims(round);
   while (picks_.size() < room.now + room.ahead) {
-    if (picks_.size() == kClaimsMax) {
+    if (picks_.size() >= options_.claims_max) {
       picked_all_ = true;
       return;
     }
@@ -356,7 +358,7 @@ Node::Room Node::room_for_claims(const Round& round) {
   if (all >= options_.max_concurrency) {
     const auto quick = static_cast<std::size_t>(std::ranges::count_if(settling_, &Settling::quick));
     const std::size_t ahead = std::max(runs_.lately_finished(round.boot), running == 0 ? 2 * quick : quick);
-    ahead_max = std::min(ahead, options_.prefetch_max);
+    ahead_max = std::min({ahead, options_.prefetch_max, options_.claims_max});
   }
   const std::size_t waiting = running - std::min(running, threads);
   return {.now = threads - std::min(threads, running), .ahead = ahead_max - std::min(ahead_max, waiting)};

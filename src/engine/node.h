@@ -38,16 +38,29 @@
 
 namespace carillon {
 
+// How much there is, and how late it is.
+struct NodeLevels {
+  std::size_t ready = 0;              // due, and not started
+  std::size_t in_flight = 0;          // attempts of this node
+  std::size_t leases = 0;             // of workers outside
+  std::optional<Instant> oldest_due;  // since when the one that waits longest is due
+  Duration planner_lag{};             // since when the planner should have planned
+  std::uint32_t max_concurrency = 0;
+  bool loaded = false;  // all due jobs are in memory
+};
+
 class Node {
  public:
   struct Options {
     std::string worker = "engine";
     std::uint32_t max_concurrency = 8;
-    std::size_t prefetch_max = 1000;
+    std::size_t prefetch_max = 1000;  // claims that may wait for a thread
+    std::size_t claims_max = 1000;    // in one round
     Duration tick = std::chrono::seconds(1);
     Duration retention = std::chrono::days(7);
     Duration prune_every = std::chrono::hours(1);
     bool threaded = true;
+    RuleBook::Base rules;
   };
   // All of them must outlive the node; the runner is given before the first step.
   Node(Store& store, const StoreClock& clock, Options options);
@@ -95,8 +108,13 @@ class Node {
   template <typename Answer>
   void post(std::function<Result<Answer>(Round&)> operation, std::function<void(Result<Answer>)> done);
   Counters counters() const;
+  // The configuration with every field that has a value of its own, wherever that comes from.
+  EngineConfig config() const;
+  // How long ago a round was committed last; nothing: none was.
+  std::optional<Duration> since_commit() const;
 
   // ---- For operations, inside of a round ----
+  NodeLevels levels(const Round& round) const;
   Store& store() { return store_; }
   Planner& planner() { return planner_; }
   BulkWork& bulk() { return bulk_; }
@@ -212,6 +230,7 @@ class Node {
   void tell_finalized(Round& round);
   Duration sleep_after(Instant now, BootTime boot);
   Instant horizon(Instant now) const;
+  Duration tick() const { return rules_.config().check_interval.value_or(options_.tick); }
 
   Store& store_;
   const StoreClock& clock_;
@@ -256,6 +275,8 @@ class Node {
   BootTime next_tick_{};
   bool recover_ = false;        // a commit failed and its fate is unknown: leases of ours may be there
   std::uint32_t failures_ = 0;  // of commits, in a row
+  BootTime failing_since_{};    // the first of them
+  std::atomic<BootTime> committed_at_ = BootTime::min();
   std::uint64_t told_depth_ = 0;
   std::uint32_t told_in_flight_ = 0;
   Error commit_error_;  // of the last round that failed

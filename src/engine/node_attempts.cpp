@@ -255,8 +255,7 @@ Result<void> Node::keep_up(Round& round) {
     tell_levels(round);
     // A lost lease is found within two seconds, however long the tick is (invariant 12).
     const bool has_leases = !runs_.empty() || desk_.lease_count() > 0;
-    const Duration tick = !has_leases ? options_.tick : std::min(options_.tick, kReapEvery);
-    next_tick_ = more ? round.boot : round.boot + tick;
+    next_tick_ = more ? round.boot : round.boot + (has_leases ? std::min(tick(), kReapEvery) : tick());
   });
   return {};
 }

@@ -30,7 +30,9 @@ Result<void> NodeClient::note(const Deed& deed, Instant at) {
 }
 
 EnqueuedJob NodeClient::enqueued(Round& round, const NewJob& job, const Enqueued& made) {
-  if (!made.deduplicated) {
+  if (made.deduplicated) {
+    round.tell(EnqueueIgnored{.job = made.id, .tenant = job.tenant, .type = job.type, .reason = "idempotency_key"});
+  } else {
     if (made.state == JobState::queued) round.ready.push_back(made.ready);
     round.tell(JobChanged{.job = made.id, .tenant = job.tenant, .state = made.state});
   }
@@ -142,8 +144,12 @@ Result<JobState> NodeClient::change(std::string_view tenant, JobId id, std::opti
 // ---- Bulk work ----------------------------------------------------------------------------------------------------
 
 Result<BulkInfo> NodeClient::bulk(const BulkRequest& request) {
+  // Before the round: it is for the bar that shows how far the work is, and nothing rests on it.
+  Store& store = node_.store();
+  const BulkWork::Begin begin{.request = request,
+                              .total = count_matching(store, filter_of(request, store.jobs().now()))};
   return write<BulkInfo>({request.query.tenant, "jobs.bulk", std::string(to_string(request.action))},
-                         [&](Round& round) { return node_.bulk().begin(round, request); });
+                         [&](Round& round) { return node_.bulk().begin(round, begin); });
 }
 
 Result<BulkInfo> NodeClient::bulk_status(std::string_view tenant, std::string_view id) {

@@ -27,6 +27,11 @@ std::optional<Closing> Node::NodePort::gate(const Run& run) const {
   return node_->rules_.closed_for(run.job.tenant, run.notifies, node_->store_.jobs().now());
 }
 
+JobDefaults Node::NodePort::job_defaults() const {
+  const std::shared_lock lock(mutex_);
+  return node_ ? node_->rules_.job_defaults() : JobDefaults();
+}
+
 template <typename Answer, typename Operation>
 Result<Answer> Node::NodePort::ask(Operation operation) {
   const std::shared_lock lock(mutex_);

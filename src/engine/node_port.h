@@ -20,6 +20,7 @@ class Node::NodePort final : public Port {
   BootTime boot() const override;
   Instant now() const override;
   std::optional<Closing> gate(const Run& run) const override;
+  JobDefaults job_defaults() const override;
   Result<EffectClaim> claim_effect(const Run& run, std::string_view key) override;
   Result<void> effect_done(const Run& run, std::string_view key) override;
   Result<void> effect_undone(const Run& run, std::string_view key) override;

@@ -166,15 +166,19 @@ Result<std::shared_ptr<const Planner::Compiled>> Planner::compile(const Schedule
   // Of what it depends on, and not of the revision alone: a write that failed may have had the same one.
   const std::string created_at = std::to_string(row.created_at.time_since_epoch().count());
   const std::uint64_t print = stable_hash({row.definition, zone.name(), created_at});
+  JobDefaults defaults = rules_.job_defaults();
   const auto known = compiled_.find(row.id);
-  if (known != compiled_.end() && known->second.print == print) return known->second.compiled;
+  if (known != compiled_.end() && known->second.print == print && known->second.defaults == defaults) {
+    return known->second.compiled;
+  }
   TRY_ASSIGN(Schedule schedule, parse_schedule(row.definition));
+  fill(schedule.job, defaults);
   auto compiled = std::make_shared<Compiled>();
   if (has_times(schedule)) {
     TRY_ASSIGN(compiled->timetable, timetable_of(schedule, zone, row.created_at));
   }
   compiled->schedule = std::move(schedule);
-  compiled_[row.id] = {.print = print, .compiled = compiled};
+  compiled_[row.id] = {.print = print, .defaults = std::move(defaults), .compiled = compiled};
   return compiled;
 }
 

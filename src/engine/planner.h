@@ -79,6 +79,7 @@ class Planner {
   };
   struct Cached {
     std::uint64_t print = 0;  // of what it was made from
+    JobDefaults defaults;     // of its job
     std::shared_ptr<const Compiled> compiled;
   };
 

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "core/gate.h"
+#include "core/job_defaults.h"
 #include "engine/run.h"
 
 namespace carillon {
@@ -22,6 +23,8 @@ class Port {
   virtual BootTime boot() const = 0;
   virtual Instant now() const = 0;
   virtual std::optional<Closing> gate(const Run& run) const = 0;
+  // What a job gets that says nothing.
+  virtual JobDefaults job_defaults() const = 0;
   virtual Result<EffectClaim> claim_effect(const Run& run, std::string_view key) = 0;
   virtual Result<void> effect_done(const Run& run, std::string_view key) = 0;
   virtual Result<void> effect_undone(const Run& run, std::string_view key) = 0;

@@ -8,6 +8,14 @@ const ReadySet::Tenant* ReadySet::find_tenant(std::string_view name) const {
   return found == tenant_numbers_.end() ? nullptr : &tenants_[found->second];
 }
 
+std::optional<Instant> ReadySet::oldest_due() const {
+  std::optional<Instant> oldest;
+  for (const ReadyLine& line : lines_) {
+    if (!line.empty() && (!oldest || line.oldest().run_at < *oldest)) oldest = line.oldest().run_at;
+  }
+  return oldest;
+}
+
 std::size_t ReadySet::size(std::string_view tenant) const {
   const Tenant* const found = find_tenant(tenant);
   return found == nullptr ? 0 : found->size;

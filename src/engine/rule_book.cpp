@@ -47,6 +47,8 @@ Result<void> check_document(std::string_view kind, std::string_view body) {
   return {};
 }
 
+RuleBook::RuleBook(Base base) : base_(std::move(base)) { apply_config(std::nullopt); }
+
 void RuleBook::apply(const DocumentKey& key, std::optional<std::string_view> body, ReadySet& ready, Instant now) {
   const std::scoped_lock lock(mutex_);
   if (body) {
@@ -72,7 +74,7 @@ void RuleBook::apply(const DocumentKey& key, std::optional<std::string_view> bod
       tenant.maintenance = std::move(maintenance);
     }
   } else if (key.kind == kConfigKind) {
-    apply_config(body, ready);
+    apply_config(body);
   }
   next_change_ = now;
 }
@@ -85,11 +87,13 @@ void RuleBook::apply_settings(const std::string& name, std::optional<std::string
   ready.set_tenant_cap(name, tenant.settings.max_concurrency);
 }
 
-void RuleBook::apply_config(std::optional<std::string_view> body, ReadySet& ready) {
-  config_ = read(kConfig, body).value_or(EngineConfig{});
+void RuleBook::apply_config(std::optional<std::string_view> body) {
+  config_ = pinned(read(kConfig, body).value_or(EngineConfig{}), base_.pins);
+  job_defaults_ = base_.job;
+  if (config_.default_retry_max_attempts) job_defaults_.max_attempts = *config_.default_retry_max_attempts;
+  if (config_.default_retry_backoff) job_defaults_.retry = RetryExponential{.base = *config_.default_retry_backoff};
   zone_ = zone_or(config_.timezone, Zone::utc());
   for (auto& [name, tenant] : tenants_) update_zones(tenant);
-  static_cast<void>(ready);
 }
 
 void RuleBook::update_zones(Tenant& tenant) const {
@@ -178,6 +182,21 @@ Zone RuleBook::zone_of(std::string_view tenant) const {
   const std::scoped_lock lock(mutex_);
   const auto found = tenants_.find(tenant);
   return found == tenants_.end() ? zone_ : found->second.zone;
+}
+
+bool RuleBook::is_enabled() const {
+  const std::scoped_lock lock(mutex_);
+  return config_.enabled;
+}
+
+JobDefaults RuleBook::job_defaults() const {
+  const std::scoped_lock lock(mutex_);
+  return job_defaults_;
+}
+
+EngineConfig RuleBook::config_now() const {
+  const std::scoped_lock lock(mutex_);
+  return config_;
 }
 
 bool RuleBook::is_paused(std::string_view tenant) const {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/gate.h"
+#include "core/job_defaults.h"
 #include "core/retention.h"
 #include "core/settings.h"
 #include "core/zone.h"
@@ -37,7 +38,13 @@ Result<std::string> merged_document(std::string_view kind, std::string_view body
 
 class RuleBook {
  public:
-  RuleBook() = default;
+  // What holds beside the documents: over what they say, and where they say nothing.
+  struct Base {
+    ConfigPins pins;
+    JobDefaults job;
+  };
+  RuleBook() : RuleBook(Base()) {}
+  explicit RuleBook(Base base);
   RuleBook(const RuleBook&) = delete;
   RuleBook& operator=(const RuleBook&) = delete;
   ~RuleBook() = default;
@@ -63,7 +70,14 @@ class RuleBook {
   std::optional<Closing> closed_for(std::string_view tenant, bool notifies, Instant now) const;
   // The zone of schedules that name none.
   Zone zone_of(std::string_view tenant) const;
+  // Whether anything is started at all.
+  bool is_enabled() const;
+  // What a job gets that is made now.
+  JobDefaults job_defaults() const;
+  // As it holds: what is pinned, else what is stored.
+  EngineConfig config_now() const;
 
+  // The same, for the node itself.
   const EngineConfig& config() const { return config_; }
   bool is_paused(std::string_view tenant) const;
   RetentionRule retention(Duration otherwise) const;
@@ -79,9 +93,11 @@ class RuleBook {
   };
 
   void apply_settings(const std::string& name, std::optional<std::string_view> body, ReadySet& ready);
-  void apply_config(std::optional<std::string_view> body, ReadySet& ready);
+  void apply_config(std::optional<std::string_view> body);
   void update_zones(Tenant& tenant) const;
   std::optional<Closing> closing_of(const Tenant* tenant, bool notifies, Instant now) const;
+
+  const Base base_;
 
   // Guards all below; only the node writes, so it reads without.
   mutable std::mutex mutex_;
@@ -89,6 +105,7 @@ class RuleBook {
   std::set<DocumentKey> keys_;
   std::optional<Maintenance> maintenance_for_all_;
   EngineConfig config_;
+  JobDefaults job_defaults_;
   Zone zone_ = Zone::utc();
 
   bool all_closed_ = false;

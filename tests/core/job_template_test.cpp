@@ -103,6 +103,27 @@ TEST(JobTemplate, RefusesWhatNoJobCouldHave) {
   EXPECT_THAT(refusal(R"({"type": "t", "run_at": 0})"), HasSubstr("job.run_at (line 1, column 15): unknown field"));
 }
 
+TEST(JobTemplate, WhatItDoesNotSayGetsItsDefault) {
+  const JobDefaults defaults{.timeout = 10min, .lease = 20s, .max_attempts = 2, .retry = RetryExponential{.base = 30s}};
+  JobTemplate silent = value_of(read(R"({"type": "t"})"));
+  fill(silent, defaults);
+  EXPECT_EQ(silent.options.timeout, 10min);
+  EXPECT_EQ(silent.options.lease, 20s);
+  EXPECT_EQ(silent.options.max_attempts, 2U);
+  EXPECT_EQ(silent.options.retry, RetryPolicy(RetryExponential{.base = 30s}));
+}
+
+TEST(JobTemplate, WhatItSaysStaysEvenIfItIsWhatItWouldHaveBeen) {
+  const std::string written = write_job_template(value_of(
+      read(R"({"type": "t", "timeout": "5m", "lease": "1m", "max_attempts": 5, "retry": {"kind": "table"}})")));
+  JobTemplate job = value_of(read(written));
+  fill(job, {.timeout = 10min, .lease = 20s, .max_attempts = 2, .retry = RetryNone{}});
+  EXPECT_EQ(job.options.timeout, kTimeoutDefault);
+  EXPECT_EQ(job.options.lease, kLeaseDefault);
+  EXPECT_EQ(job.options.max_attempts, kMaxAttemptsDefault);
+  EXPECT_EQ(job.options.retry, RetryPolicy(RetryTable{}));
+}
+
 TEST(JobTemplate, ReadsBackAsTheSame) {
   for (const std::string_view text :
        {R"({"type":"t"})", R"({"type":"t","priority":"low","retry":{"kind":"table"},"max_attempts":5})",

@@ -204,16 +204,40 @@ TEST(QueueSettingsTest, RefusesWhatIsNotItsOwn) {
 }
 
 TEST(EngineConfigTest, AreReadOntoWhatIsSet) {
-  const EngineConfig config{
-      .enabled = false, .max_concurrent_jobs = 100, .timezone = "America/New_York", .retention = 30 * 24h};
+  const EngineConfig config{.enabled = false,
+                            .max_concurrent_jobs = 100,
+                            .check_interval = 5s,
+                            .timezone = "America/New_York",
+                            .default_retry_max_attempts = 3,
+                            .default_retry_backoff = 90s,
+                            .retention = 30 * 24h};
   EXPECT_EQ(value_of(parse_engine_config(write_engine_config(config))), config);
   EXPECT_EQ(value_of(parse_engine_config("{}", config)), config);
   EXPECT_EQ(value_of(parse_engine_config(write_engine_config({}), config)), EngineConfig{});
   EXPECT_TRUE(value_of(parse_engine_config(R"({"enabled": null})", config)).enabled);
+  EXPECT_EQ(write_engine_config({.check_interval = 250ms}),
+            R"({"enabled":true,"max_concurrent_jobs":null,"check_interval_seconds":0.25,"timezone":null,)"
+            R"("default_retry_max_attempts":null,"default_retry_backoff_seconds":null,"retention":null})");
+}
+
+TEST(EngineConfigTest, WhatIsPinnedHoldsOverWhatIsStored) {
+  const EngineConfig stored{.max_concurrent_jobs = 100, .check_interval = 5s, .timezone = "Europe/London"};
+  EXPECT_EQ(pinned(stored, {}), stored);
+  const EngineConfig config =
+      pinned(stored, {.enabled = false, .check_interval = 250ms, .default_retry_max_attempts = 2});
+  EXPECT_EQ(config, (EngineConfig{.enabled = false,
+                                  .max_concurrent_jobs = 100,
+                                  .check_interval = 250ms,
+                                  .timezone = "Europe/London",
+                                  .default_retry_max_attempts = 2}));
 }
 
 TEST(EngineConfigTest, RefusesWhatIsOutOfRangeAndAnUnknownZone) {
   expect_refused(read_config, {{R"({"max_concurrent_jobs": 0})", 25, "from 1 to"},
+                               {R"({"check_interval_seconds": 3601})", 28, "from 1 to 3600"},
+                               {R"({"check_interval_seconds": 0.5})", 28, "from 1 to 3600"},
+                               {R"({"default_retry_max_attempts": 1001})", 32, "from 1 to 1000"},
+                               {R"({"default_retry_backoff_seconds": 0})", 35, "from 1 to 86400"},
                                {R"({"enabled": "yes"})", 13, "expected true or false, found a string"}});
   expect_unworkable(read_config, {{R"({"timezone": "utc"})", "did you mean UTC?"}});
 }

@@ -51,7 +51,7 @@ TEST(Config, WithoutAnythingItKeepsItsDataHereAndListensOnThisMachine) {
   EXPECT_EQ(loaded.config.db, "sqlite:carillon.db");
   EXPECT_EQ(loaded.config.listen, (ListenAddress{.address = "127.0.0.1", .port = 7440}));
   EXPECT_EQ(loaded.config.tick, 1s);
-  EXPECT_EQ(loaded.config.worker.batch, 10U);
+  EXPECT_EQ(loaded.config.worker.batch, std::nullopt);
   EXPECT_EQ(loaded.config.worker.lease, 60s);
   EXPECT_EQ(loaded.config.worker.max_attempts, 5U);
   EXPECT_EQ(loaded.config.scheduler.max_backfill_windows, 6U);

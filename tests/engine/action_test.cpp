@@ -200,13 +200,31 @@ TEST_P(EngineActions, BulkRetryTakesAllOfTheDlqThatMatch) {
   handle_counted("broken");
   const BulkInfo bulk = value_of(client().bulk({.action = BulkAction::retry, .query = {.type = "broken"}}));
   EXPECT_EQ(bulk.state, "running");
+  EXPECT_EQ(bulk.total, 25U);
   advance(1s);
   EXPECT_EQ(calls("broken"), 25);
   const BulkInfo end = value_of(client().bulk_status(kTenant, bulk.id));
   EXPECT_EQ(end.state, "done");
+  EXPECT_EQ(end.total, 25U);
   EXPECT_EQ(end.done, 25U);
   EXPECT_EQ(end.failed, 0U);
   EXPECT_EQ(state(other), JobState::dlq);
+}
+
+TEST_P(EngineActions, BulkWorkKnowsHowManyItWillLookAt) {
+  leave_unhandled = true;
+  for (int i = 0; i < 7; ++i) enqueue({.type = "a", .queue = i < 3 ? "x" : "y"});
+  enqueue({.type = "b", .queue = "x"});
+  value_of(client().cancel(kTenant, enqueue({.type = "a", .queue = "x"})));
+  const auto total = [&](const JobQuery& query) {
+    return value_of(client().bulk({.action = BulkAction::cancel, .query = query, .rate = 0.001})).total;
+  };
+  EXPECT_EQ(total({}), 8U);
+  EXPECT_EQ(total({.queue = "x"}), 4U);
+  EXPECT_EQ(total({.states = {JobState::queued}, .type = "a", .queue = "x"}), 3U);
+  EXPECT_EQ(total({.type = "none"}), 0U);
+  EXPECT_EQ(total({.states = {JobState::done}}), 0U);
+  EXPECT_EQ(value_of(client().bulk({.action = BulkAction::retry, .query = {}})).total, 0U);
 }
 
 TEST_P(EngineActions, BulkRetryKeepsItsRate) {

@@ -74,9 +74,15 @@ TEST(EventText, EveryEventHasItsNameAndItsLine) {
       {HandlerAbandoned{.job = kJob, .tenant = "a", .type = "mail"},
        R"({"event":"handler.abandoned","at":"2026-03-02T12:00:00.000Z","measurements":{},)"
        R"("metadata":{"job_id":"$JOB","tenant":"a","type":"mail"}})"},
-      {StoreFailed{.message = "no \"space\""},
-       R"({"event":"store.failed","at":"2026-03-02T12:00:00.000Z","measurements":{},)"
-       R"("metadata":{"message":"no \"space\""}})"},
+      {EnqueueIgnored{.job = kJob, .tenant = "a", .type = "mail", .reason = "idempotency_key"},
+       R"({"event":"enqueue.ignored","at":"2026-03-02T12:00:00.000Z","measurements":{},)"
+       R"("metadata":{"job_id":"$JOB","tenant":"a","type":"mail","reason":"idempotency_key"}})"},
+      {StoreFailed{.code = ErrorCode::store_full, .message = "no \"space\"", .in_a_row = 2},
+       R"({"event":"store.failed","at":"2026-03-02T12:00:00.000Z","measurements":{"in_a_row":2},)"
+       R"("metadata":{"code":"store_full","message":"no \"space\""}})"},
+      {StoreRecovered{.failures = 2, .after = 30ms},
+       R"({"event":"store.recovered","at":"2026-03-02T12:00:00.000Z","measurements":{"failures":2,"duration_ms":30},)"
+       R"("metadata":{}})"},
   };
   for (const Golden& golden : goldens) {
     const Event event{.at = at("2026-03-02T12:00:00Z"), .body = golden.body};

@@ -44,6 +44,25 @@ TEST_F(StoreFailures, ACallGetsTheErrorAndNothingIsStored) {  // invariant 4
   EXPECT_GE(node.heard.of<StoreFailed>().size(), 2U);
 }
 
+TEST_F(StoreFailures, FailuresInARowAreCountedUntilTheStoreTakesWritesAgain) {
+  fail_all(CommitFault::full);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_FALSE(node.client().enqueue({.type = "work"}).has_value());
+    node.clock.advance(1s);
+  }
+  heal();
+  node.enqueue({.type = "work"});
+  const auto failed = node.heard.of<StoreFailed>();
+  ASSERT_EQ(failed.size(), 4U);
+  EXPECT_EQ(failed.front().in_a_row, 1U);
+  EXPECT_EQ(failed.back().in_a_row, 4U);
+  EXPECT_EQ(failed.back().code, ErrorCode::store_full);
+  const auto well = node.heard.of<StoreRecovered>();
+  ASSERT_EQ(well.size(), 1U);
+  EXPECT_EQ(well.front().failures, 4U);
+  EXPECT_EQ(well.front().after, 4s);
+}
+
 TEST_F(StoreFailures, AClaimThatFailedIsTriedAgain) {  // invariants 5, 8
   const JobId id = node.enqueue({.type = "work"});
   fail_all(CommitFault::unavailable);

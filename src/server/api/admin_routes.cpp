@@ -194,9 +194,9 @@ Result<HttpResponse> login(Services& services, const RouteCall& call) {
   JsonObject answer;
   answer.text("csrf_token", services.sessions.find(cookie, now)->csrf);
   HttpResponse response = json_answer(200, answer.str());
-  response.headers.push_back(
-      {.name = "set-cookie",
-       .value = fmt::format("{}={}; Path=/; HttpOnly; SameSite=Strict; Max-Age=43200", kSessionCookie, cookie)});
+  response.headers.push_back({.name = "set-cookie",
+                              .value = fmt::format("{}={}; Path=/; HttpOnly; SameSite=Strict; Max-Age=43200{}",
+                                                   kSessionCookie, cookie, services.behind_proxy ? "; Secure" : "")});
   return response;
 }
 

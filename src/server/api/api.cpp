@@ -118,12 +118,18 @@ std::expected<Api::Admitted, HttpResponse> Api::admit(const HttpRequest& request
 
 std::optional<HttpResponse> Api::on_head(const HttpRequest& head, std::size_t& body_max) const {
   const auto admitted = admit(head);
-  if (!admitted) return admitted.error();
+  if (!admitted) {
+    if (services_.on_request) {
+      services_.on_request({.method = head.method, .path = head.path, .status = admitted.error().status});
+    }
+    return admitted.error();
+  }
   body_max = admitted->route->body_max;
   return std::nullopt;
 }
 
 void Api::dispatch(HttpRequest request, Reply reply) const {
+  if (services_.on_request) reply = watched(request, std::move(reply), services_.on_request);
   auto admitted = admit(request);
   if (!admitted) return reply->send(std::move(admitted.error()));
   const Route& route = *admitted->route;

@@ -60,6 +60,7 @@ Result<JobBody> read_job_body(std::string_view text, const Json& object, const J
   }
   JsonFields fields(text, object, place.path);
   TRY_ASSIGN(JobTemplate job, read_template_fields(text, fields));
+  fill(job, place.defaults);
   JobBody body;
   body.job = job_of(job, place.tenant);
   TRY_ASSIGN(body.job.run_at, read_instant_field(text, fields, "run_at"));

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "core/job.h"
+#include "core/job_defaults.h"
 #include "store/job_store.h"
 
 namespace carillon::server {
@@ -25,6 +26,7 @@ struct JobBodyPlace {
   std::string_view created_by;
   std::string path;                // of the object, for messages: "" or "jobs[3]"
   std::span<const JobId> earlier;  // "#0" in depends_on names the first of these
+  JobDefaults defaults;            // for what it does not say
 };
 
 Result<JobBody> read_job_body(std::string_view text, const Json& object, const JobBodyPlace& place);

@@ -44,8 +44,10 @@ struct Made {
 void post_job(Services& services, RouteCall call) {
   const auto body = [&]() -> Result<JobBody> {
     TRY_ASSIGN(const Json json, parse_json(call.request.body));
-    TRY_ASSIGN(JobBody job,
-               read_job_body(call.request.body, json, {.tenant = call.tenant(), .created_by = call.caller.id}));
+    TRY_ASSIGN(JobBody job, read_job_body(call.request.body, json,
+                                          {.tenant = call.tenant(),
+                                           .created_by = call.caller.id,
+                                           .defaults = services.host.node().rules().job_defaults()}));
     TRY(check_new_job(job.job));
     return job;
   }();
@@ -88,12 +90,16 @@ Result<std::vector<JobBody>> read_batch(Services& services, const RouteCall& cal
   }
   std::vector<JobBody> jobs;
   std::vector<JobId> ids;
+  const JobDefaults defaults = services.host.node().rules().job_defaults();
   jobs.reserve(list->items.size());
   for (std::size_t i = 0; i < list->items.size(); ++i) {
     const std::string path = fmt::format("jobs[{}]", i);
-    TRY_ASSIGN(JobBody job,
-               read_job_body(text, list->items[i],
-                             {.tenant = call.tenant(), .created_by = call.caller.id, .path = path, .earlier = ids}));
+    TRY_ASSIGN(JobBody job, read_job_body(text, list->items[i],
+                                          {.tenant = call.tenant(),
+                                           .created_by = call.caller.id,
+                                           .path = path,
+                                           .earlier = ids,
+                                           .defaults = defaults}));
     if (const auto checked = check_new_job(job.job); !checked) {
       return json_error(text, list->items[i].offset, path, checked.error().message);
     }
@@ -278,7 +284,7 @@ Result<HttpResponse> act(Services& services, const RouteCall& call, Act what) {
 }
 
 Result<HttpResponse> run_job(Services& services, const RouteCall& call) {
-  if (!services.host.node().rules().config().enabled) {
+  if (!services.host.node().rules().is_enabled()) {
     return refusal(503, "scheduler_disabled", "the scheduler is disabled: nothing is started");
   }
   return act(services, call, &NodeClient::run_now);
@@ -316,7 +322,8 @@ Result<HttpResponse> patch_job(Services& services, const RouteCall& call) {
 
 std::string to_json(const BulkInfo& bulk) {
   JsonObject object;
-  object.text("id", bulk.id).text("action", to_string(bulk.action)).text("state", bulk.state).raw("total", "null");
+  object.text("id", bulk.id).text("action", to_string(bulk.action)).text("state", bulk.state);
+  object.raw("total", bulk.total ? std::to_string(*bulk.total) : "null");
   object.integer("done", static_cast<std::int64_t>(bulk.done));
   object.integer("failed", static_cast<std::int64_t>(bulk.failed));
   return object.str();

@@ -137,7 +137,8 @@ Result<RunAt> read_when(std::string_view text, const Json& value, const std::str
 // What a worker says at the end of an attempt, by the name of the call: complete, fail, defer, release.
 class WordReader {
  public:
-  WordReader(const RouteCall& call, std::string_view text) : call_(call), text_(text) {}
+  WordReader(Services& services, const RouteCall& call, std::string_view text)
+      : call_(call), text_(text), defaults_(services.host.node().rules().job_defaults()) {}
 
   Result<PullWord> read(std::string_view kind, const Json& json, const std::string& path) {
     if (json.type != JsonType::object) return json_error(text_, json.offset, path, "expected an object");
@@ -173,7 +174,8 @@ class WordReader {
         TRY_ASSIGN(JobBody body, read_job_body(text_, then->items[i],
                                                {.tenant = tenants_of(call_).empty() ? "" : tenants_of(call_).front(),
                                                 .created_by = call_.caller.id,
-                                                .path = fields.path_of(fmt::format("then[{}]", i))}));
+                                                .path = fields.path_of(fmt::format("then[{}]", i)),
+                                                .defaults = defaults_}));
         outcome.follow_ups.push_back(request_of(std::move(body)));
       }
     }
@@ -252,6 +254,7 @@ class WordReader {
 
   const RouteCall& call_;
   const std::string_view text_;
+  const JobDefaults defaults_;
 };
 
 std::string to_json(const WordAnswer& answer) {
@@ -266,7 +269,7 @@ void say(Services& services, const RouteCall& call, std::string_view kind) {
     TRY_ASSIGN(const JobId id, id_of(call.params.back()));
     const std::string_view text = call.request.body.empty() ? std::string_view("{}") : call.request.body;
     TRY_ASSIGN(const Json json, parse_json(text));
-    TRY_ASSIGN(PullWord read, WordReader(call, text).read(kind, json, ""));
+    TRY_ASSIGN(PullWord read, WordReader(services, call, text).read(kind, json, ""));
     read.job = id;
     return read;
   }();
@@ -302,11 +305,11 @@ Result<std::vector<const Json*>> read_items(std::string_view text, const Json& j
   return items;
 }
 
-Result<std::vector<PullWord>> read_words(const RouteCall& call, std::vector<std::string>& ids) {
+Result<std::vector<PullWord>> read_words(Services& services, const RouteCall& call, std::vector<std::string>& ids) {
   const std::string& text = call.request.body;
   TRY_ASSIGN(const Json json, parse_json(text));
   TRY_ASSIGN(const std::vector<const Json*> items, read_items(text, json));
-  WordReader reader(call, text);
+  WordReader reader(services, call, text);
   std::vector<PullWord> words;
   for (std::size_t i = 0; i < items.size(); ++i) {
     const std::string path = fmt::format("items[{}]", i);
@@ -333,7 +336,7 @@ Result<std::vector<PullWord>> read_words(const RouteCall& call, std::vector<std:
 
 void settle_many(Services& services, const RouteCall& call) {
   std::vector<std::string> ids;
-  auto words = read_words(call, ids);
+  auto words = read_words(services, call, ids);
   if (!words) return call.reply->send(refusal(words.error(), "job"));
   services.host.pulls().settle(
       *std::move(words), [reply = call.reply, ids = std::move(ids)](std::vector<Result<WordAnswer>> answers) {

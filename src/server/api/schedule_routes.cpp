@@ -177,7 +177,7 @@ Result<HttpResponse> resume_schedule(Services& services, const RouteCall& call) 
 }
 
 Result<HttpResponse> trigger_schedule(Services& services, const RouteCall& call) {
-  if (!services.host.node().rules().config().enabled) {
+  if (!services.host.node().rules().is_enabled()) {
     return refusal(503, "scheduler_disabled", "the scheduler is disabled: nothing is started");
   }
   TRY_ASSIGN(const auto json, body_of(call));

@@ -3,6 +3,7 @@
 
 #include <carillon/events.h>
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <string>
@@ -13,6 +14,7 @@
 #include "server/api/answer.h"
 #include "server/api/event_hub.h"
 #include "server/api/handler_book.h"
+#include "server/api/request_watch.h"
 #include "server/api/route.h"
 #include "server/api/tenants.h"
 #include "server/api/timers.h"
@@ -38,6 +40,10 @@ struct Services {
   std::map<std::string, std::string, std::less<>> pins;  // fields of the configuration, and what has set them for good
   std::function<std::string()> metrics;                  // in the text format of Prometheus
   Rehearsal* rehearsal = nullptr;                        // only if this server rehearses
+  std::string store_kind;                                // sqlite, postgres, memory
+  bool behind_proxy = false;                             // browsers come by TLS
+  RequestWatch on_request;                               // nobody, if it is empty
+  std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
 
   // Types of this tenant are served by somebody else from now on.
   Result<void> serving_changed(const std::string& tenant) const {

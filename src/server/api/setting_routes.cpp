@@ -153,8 +153,7 @@ Result<HttpResponse> delete_maintenance(Services& services, const RouteCall& cal
 
 Result<HttpResponse> get_config(Services& services, const RouteCall& call) {
   TRY(QueryFields(call.request).finish());
-  TRY_ASSIGN(std::string body, document(services, {{}, std::string(kConfigKind), {}}, "{}"));
-  return json_answer(200, std::move(body));
+  return json_answer(200, write_engine_config(services.host.node().config()));
 }
 
 Result<HttpResponse> put_config(Services& services, const RouteCall& call) {

@@ -2,7 +2,9 @@
 #include <carillon/version.h>
 #include <fmt/format.h>
 
-#include <set>
+#include <chrono>
+#include <map>
+#include <memory>
 #include <utility>
 
 #include "base/json.h"
@@ -10,9 +12,11 @@
 #include "core/job_fields.h"
 #include "core/preview.h"
 #include "core/schedule.h"
+#include "server/api/asking.h"
 #include "server/api/openapi.h"
 #include "server/api/page.h"
 #include "server/api/query_fields.h"
+#include "server/api/readiness.h"
 #include "server/api/services.h"
 
 namespace carillon::server {
@@ -21,48 +25,73 @@ namespace {
 
 constexpr std::int64_t kPreviewDefault = 10;
 constexpr std::int64_t kPreviewMost = 1000;
+constexpr std::chrono::milliseconds kPatience = std::chrono::seconds(2);
 
 Result<HttpResponse> health(Services& /*services*/, const RouteCall& /*call*/) {
   return json_answer(200, R"({"status":"ok"})");
 }
 
-// A write that changes nothing goes through the engine: the store takes it, and the planner's own thread is alive.
-Result<HttpResponse> ready(Services& services, const RouteCall& /*call*/) {
-  Node& node = services.host.node();
-  const auto lag = node.call<Duration>([&](Round& round) -> Result<Duration> {
-    const auto due = node.planner().next_due();
-    return due && *due < round.now ? round.now - *due : Duration::zero();
-  });
-  if (!lag) return refusal(503, "store_unavailable", lag.error().message);
-  JsonObject answer;
-  answer.text("status", "ready").text("planner_lag", format_duration(*lag)).boolean("loaded", node.is_loaded());
-  return json_answer(200, answer.str());
+HttpResponse ready(ReadinessCheck& check) {
+  const Readiness readiness = check.look();
+  if (readiness.is_ready()) {
+    JsonObject answer;
+    answer.text("status", "ready").boolean("loaded", readiness.loaded).raw("checks", checks_json(readiness));
+    return json_answer(200, answer.str());
+  }
+  JsonObject details;
+  details.raw("checks", checks_json(readiness));
+  const bool is_store = readiness.store && !readiness.planner;
+  return refusal(503, is_store ? "store_unavailable" : "not_ready", readiness.message(), details.str());
+}
+
+std::int64_t number(std::uint64_t value) { return static_cast<std::int64_t>(value); }
+
+// Of the tenants that the caller may see, over all queues.
+Result<std::string> counts_json(Services& services, const Caller& caller) {
+  std::map<JobState, std::int64_t> counts;
+  for (const JobState state : {JobState::waiting, JobState::queued, JobState::processing, JobState::dlq}) {
+    counts[state] = 0;
+  }
+  for (const std::string& tenant : services.tenants.all()) {
+    if (!caller.may_see(tenant)) continue;
+    TRY_ASSIGN(const std::vector<StateCount> of_tenant, services.store.reader().counts(tenant));
+    for (const StateCount& count : of_tenant) counts[count.state] += count.count;
+  }
+  JsonObject out;
+  for (const auto& [state, count] : counts) out.integer(to_string(state), count);
+  return out.str();
 }
 
 Result<HttpResponse> status(Services& services, const RouteCall& call) {
   TRY(QueryFields(call.request).finish());
   const Counters counters = services.host.counters();
-  const auto number = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
   JsonObject totals;
   totals.integer("picked", number(counters.picked)).integer("succeeded", number(counters.succeeded));
   totals.integer("failed", number(counters.failed)).integer("deferred", number(counters.deferred));
   totals.integer("dlq", number(counters.dlq)).integer("stalled", number(counters.stalled));
   totals.integer("missed", number(counters.missed)).integer("store_failures", number(counters.store_failures));
   Node& node = services.host.node();
-  struct Levels {
-    std::uint64_t ready = 0;
-    std::size_t in_flight = 0;
-    bool enabled = true;
-  };
-  TRY_ASSIGN(const Levels levels, node.call<Levels>([&](Round&) -> Result<Levels> {
-    return Levels{.ready = node.dispatcher().ready().size(),
-                  .in_flight = node.runs().size(),
-                  .enabled = node.rules().config().enabled};
-  }));
+  const auto asked = ask_within<NodeLevels>(node, kPatience,
+                                            [&node](Round& round) -> Result<NodeLevels> { return node.levels(round); });
+  if (!asked) return refusal(503, "not_ready", "the engine has not answered in time");
+  TRY_ASSIGN(const NodeLevels levels, *asked);
+  TRY_ASSIGN(const std::string counts, counts_json(services, call.caller));
+  const Instant now = services.now();
+  JsonObject lag;
+  lag.text("planner", format_duration(levels.planner_lag));
+  lag.raw("oldest_due", levels.oldest_due
+                            ? json_string(format_duration(std::max(Duration::zero(), now - *levels.oldest_due)))
+                            : "null");
+  const auto uptime = std::chrono::steady_clock::now() - services.began;
   JsonObject answer;
-  answer.text("version", version()).text("now", format_instant(services.now())).boolean("enabled", levels.enabled);
-  answer.integer("ready", number(levels.ready)).integer("in_flight", number(levels.in_flight));
-  answer.raw("totals", totals.str());
+  answer.text("version", version()).text("now", format_instant(now));
+  answer.text("uptime", format_duration(std::chrono::duration_cast<Duration>(uptime)));
+  answer.text("store", services.store_kind).boolean("enabled", node.rules().is_enabled());
+  answer.boolean("loaded", levels.loaded).integer("ready", number(levels.ready));
+  answer.integer("in_flight", number(levels.in_flight)).integer("max_concurrency", levels.max_concurrency);
+  answer.integer("leases", number(levels.leases));
+  answer.integer("workers", std::ssize(node.workers().list(call.caller.tenants, now)));
+  answer.raw("lag", lag.str()).raw("counts", counts).raw("totals", totals.str());
   return json_answer(200, answer.str());
 }
 
@@ -160,10 +189,20 @@ void add_system_routes(RouteTable& table, Services& services) {
   };
   add(Method::get, "/healthz", Needs::nothing, Runs::on_net,
       {.summary = "The process answers.", .answers = {{200, "Health"}}}, health);
-  add(Method::get, "/readyz", Needs::read, Runs::in_pool,
-      {.summary = "The store takes writes and the planner is alive.", .answers = {{200, "Ready"}}}, ready);
+  table.push_back(
+      {.method = Method::get,
+       .path = "/readyz",
+       .needs = Needs::read,
+       .runs = Runs::in_pool,
+       .doc = {.group = "System",
+               .summary = "The store takes writes, the planner is alive and not behind; else 503 says which.",
+               .answers = {{200, "Ready"}}},
+       .call = [check = std::make_shared<ReadinessCheck>(services.host.node())](
+                   const RouteCall& call) { call.reply->send(ready(*check)); },
+       .writes = false});
   add(Method::get, "/v1/status", Needs::read, Runs::in_pool,
-      {.summary = "What is ready, what runs, and totals since the start.", .answers = {{200, "Status"}}}, status);
+      {.summary = "What waits, what runs, how late it is, and totals since the start.", .answers = {{200, "Status"}}},
+      status);
   add(Method::get, "/metrics", Needs::read, Runs::in_pool,
       {.summary = "Metrics in the text format of Prometheus.", .answers = {{200, "Text"}}}, metrics);
   add(Method::post, "/v1/preview", Needs::read, Runs::in_pool,

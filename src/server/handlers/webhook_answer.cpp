@@ -53,12 +53,13 @@ Result<std::vector<JobId>> read_dependencies(std::string_view text, const Json& 
 }
 
 Result<JobRequest> read_follow_up(std::string_view text, const Json& item, const std::string& path,
-                                  std::string_view tenant) {
+                                  std::string_view tenant, const JobDefaults& defaults) {
   if (item.type != JsonType::object) {
     return json_error(text, item.offset, path, fmt::format("expected an object, found {}", describe(item.type)));
   }
   JsonFields fields(text, item, path);
   TRY_ASSIGN(JobTemplate job, read_template_fields(text, fields));
+  fill(job, defaults);
   TRY_ASSIGN(const auto run_at, read_instant(text, fields, "run_at"));
   TRY_ASSIGN(const auto delay, read_duration_field(text, fields, "delay"));
   if (run_at && delay) return json_error(text, item.offset, path, "takes run_at or delay, not both");
@@ -138,7 +139,7 @@ Outcome failed_answer(const WebhookAnswer& answer, bool is_permanent) {
                       : fail(std::move(text), std::move(error_class));
 }
 
-Outcome accepted(const WebhookAnswer& answer, std::string_view tenant) {
+Outcome accepted(const WebhookAnswer& answer, std::string_view tenant, const JobDefaults& defaults) {
   const bool says_json = is_json_type(answer.content_type);
   if (!answer.body_is_whole) {
     // What is no JSON was not meant for us; what is may have asked for something.
@@ -147,7 +148,7 @@ Outcome accepted(const WebhookAnswer& answer, std::string_view tenant) {
   }
   const std::size_t first = answer.body.find_first_not_of(" \t\r\n");
   if (first == std::string::npos || answer.body[first] != '{') return done();
-  auto outcome = read_answer_body(answer.body, tenant);
+  auto outcome = read_answer_body(answer.body, tenant, defaults);
   if (outcome) return *std::move(outcome);
   // A page that happens to begin with a brace.
   if (!says_json && !parse_json(answer.body)) return done();
@@ -156,7 +157,7 @@ Outcome accepted(const WebhookAnswer& answer, std::string_view tenant) {
 
 }  // namespace
 
-Result<Outcome> read_answer_body(std::string_view body, std::string_view tenant) {
+Result<Outcome> read_answer_body(std::string_view body, std::string_view tenant, const JobDefaults& defaults) {
   TRY_ASSIGN(const Json root, parse_json(body));
   if (root.type != JsonType::object) return json_error(body, root.offset, "", "expected an object");
   JsonFields fields(body, root, "");
@@ -179,7 +180,7 @@ Result<Outcome> read_answer_body(std::string_view body, std::string_view tenant)
       return fields.fail(*then, "then", fmt::format("may have {} jobs", kFollowUpsMax));
     }
     for (std::size_t i = 0; i < then->items.size(); ++i) {
-      TRY_ASSIGN(JobRequest job, read_follow_up(body, then->items[i], fmt::format("then[{}]", i), tenant));
+      TRY_ASSIGN(JobRequest job, read_follow_up(body, then->items[i], fmt::format("then[{}]", i), tenant, defaults));
       outcome.follow_ups.push_back(std::move(job));
     }
   }
@@ -188,7 +189,7 @@ Result<Outcome> read_answer_body(std::string_view body, std::string_view tenant)
   return outcome;
 }
 
-Outcome outcome_of(const WebhookAnswer& answer, std::string_view tenant, Instant now) {
+Outcome outcome_of(const WebhookAnswer& answer, std::string_view tenant, Instant now, const JobDefaults& defaults) {
   switch (answer.kind) {
     case WebhookAnswer::Kind::blocked: return permanent(answer.error, "blocked_address");
     case WebhookAnswer::Kind::timed_out: return fail(answer.error, "timeout");
@@ -197,7 +198,7 @@ Outcome outcome_of(const WebhookAnswer& answer, std::string_view tenant, Instant
     case WebhookAnswer::Kind::cancelled: return fail("the call was cut off", "cancelled");
     case WebhookAnswer::Kind::answered: break;
   }
-  if (answer.status >= 200 && answer.status < 300) return accepted(answer, tenant);
+  if (answer.status >= 200 && answer.status < 300) return accepted(answer, tenant, defaults);
   if (answer.status == 429 || answer.status == 503) {
     if (const auto wait = parse_retry_after(answer.retry_after, now)) return rate_limited("", in(*wait));
   }

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "core/duration.h"
 #include "core/instant.h"
+#include "core/job_defaults.h"
 
 namespace carillon::server {
 
@@ -35,10 +36,10 @@ struct WebhookAnswer {
 // `subject`
 // ({expected_at, status}); other members, and bodies that are no JSON, are the target's own. 429 and 503 with a
 // readable Retry-After are rate_limited, 410 is permanent, a blocked address is permanent of class `blocked_address`,
-// and all else is a failed attempt. `now` is the wall clock's.
-Outcome outcome_of(const WebhookAnswer& answer, std::string_view tenant, Instant now);
+// and all else is a failed attempt. `now` is the wall clock's; `defaults` are for jobs of `then`.
+Outcome outcome_of(const WebhookAnswer& answer, std::string_view tenant, Instant now, const JobDefaults& defaults = {});
 
 // What a JSON object in a 2xx says.
-Result<Outcome> read_answer_body(std::string_view body, std::string_view tenant);
+Result<Outcome> read_answer_body(std::string_view body, std::string_view tenant, const JobDefaults& defaults = {});
 
 }  // namespace carillon::server

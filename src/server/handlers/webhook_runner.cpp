@@ -153,7 +153,7 @@ class WebhookRunner::Line : public std::enable_shared_from_this<WebhookRunner::L
   void answered(const RunPtr& run, const std::string& host, const WebhookAnswer& answer) {
     --under_way_;
     if (--by_host_[host] == 0) by_host_.erase(host);
-    end(run, outcome_of(answer, run->job.tenant, system_now()));
+    end(run, outcome_of(answer, run->job.tenant, system_now(), environment_.port->job_defaults()));
     go_on();
   }
 

@@ -20,7 +20,11 @@ std::unique_ptr<Backend> backend_of(const std::filesystem::path& sqlite, const S
 HandNode::HandNode(const Options& options)
     : clock(options.start),
       store_(make_store(make_faulty(backend_of(options.sqlite, clock.parts()), commits_), clock.parts())),
-      node_(*store_, clock.parts(), {.max_concurrency = options.max_concurrency, .threaded = false}),
+      node_(*store_, clock.parts(),
+            {.max_concurrency = options.max_concurrency,
+             .claims_max = options.claims_max,
+             .threaded = false,
+             .rules = options.rules}),
       client_(node_) {
   node_.set_runner(runner);
   node_.add_listener(heard.listener());

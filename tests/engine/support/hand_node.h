@@ -31,6 +31,8 @@ class HandNode {
     std::uint32_t max_concurrency = 8;
     std::filesystem::path sqlite;  // without: in memory
     Instant start = at("2026-03-02T12:00:00Z");
+    RuleBook::Base rules;
+    std::size_t claims_max = 1000;
   };
   HandNode() : HandNode(Options()) {}
   explicit HandNode(const Options& options);

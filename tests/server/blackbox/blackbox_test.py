@@ -1,8 +1,14 @@
 """The API from outside: every call, its errors, who may make it, and that answers are what the reference says."""
+import datetime
+import json
 import os
+import shutil
 import signal
 import socket
+import sqlite3
+import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -400,6 +406,252 @@ class Restart(unittest.TestCase):
             time.sleep(0.2)
             self.assertEqual(server.stop(), 0)
             waiting.join(timeout=30)
+
+
+class Operations(unittest.TestCase):
+    """What an operator sets and sees: the log, pins and defaults, health, progress."""
+
+    def settings(self, **values):
+        return [part for name, value in values.items() for part in ("--set", f"{name.replace('__', '.')}={value}")]
+
+    def said(self, server, how=signal.SIGTERM, code=0):
+        """Ends it; what it has logged, as text."""
+        server.process.send_signal(how)
+        self.assertEqual(server.process.wait(timeout=60), code)
+        with server.process.stdout, server.process.stderr as log:
+            return log.read()
+
+    def ended(self, server, **how):
+        """The same, a line an object."""
+        return [json.loads(line) for line in self.said(server, **how).splitlines()]
+
+    def logged(self, lines, message):
+        return [line for line in lines if line["msg"].startswith(message)]
+
+    # ---- The log ----
+    def test_start_and_stop_are_told_and_nothing_everyday(self):
+        with Server(PROGRAM) as server:
+            server.post(T + "/jobs", {"type": "work"})
+            port = server.port
+            lines = self.ended(server)
+        self.assertEqual([line["msg"] for line in lines], ["started", "draining", "stopped"])
+        started = lines[0]
+        self.assertEqual((started["level"], started["address"]), ("info", f"127.0.0.1:{port}"))
+        self.assertEqual(started["db"], "sqlite:carillon.db")
+        self.assertTrue(started["version"])
+        self.assertRegex(started["at"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
+
+    def test_debug_tells_attempts_requests_and_what_was_ignored_but_no_payload(self):
+        with Server(PROGRAM, "--log-level", "debug") as server:
+            body = {"type": "work", "idempotency_key": "once", "payload": {"card": "payload-4711"}}
+            job = server.post(T + "/jobs", body).json
+            server.post(T + "/jobs", body)
+            leased = server.post("/v1/leases", {"worker": "w"}).json["items"][0]
+            path = f"{T}/jobs/{job['id']}"
+            server.post(path + "/fail", {"token": leased["token"], "error": "secret-error", "error_class": "req"})
+            server.post(path + "/complete", {"token": leased["token"] + 5})
+            evil = server.post(T + "/jobs", {"type": "evil"}).json
+            leased = server.post("/v1/leases", {"worker": "w", "types": ["evil"]}).json["items"][0]
+            forged = 'req\n{"level":"error","msg":"forged"}'
+            server.post(f"{T}/jobs/{evil['id']}/fail", {"token": leased["token"], "error": "x", "error_class": forged})
+            server.get(T + "/jobs?text=query-4711")
+            server.get("/v1/status", key="not.a-key-4711")
+            key = server.key
+            lines = self.ended(server)
+        ignored = self.logged(lines, "enqueue ignored")[0]
+        self.assertEqual((ignored["level"], ignored["job_id"], ignored["reason"]), ("debug", job["id"], "idempotency_key"))
+        failed = self.logged(lines, "attempt failed")[0]
+        self.assertEqual((failed["tenant"], failed["job_id"], failed["type"], failed["attempt"], failed["err_code"]),
+                         ("default", job["id"], "work", 1, "req"))
+        self.assertIn("duration_ms", failed)
+        self.assertTrue(self.logged(lines, "attempt starts"))
+        self.assertTrue(self.logged(lines, "stale ack") or self.logged(lines, "late success"))
+        requests = {(line["method"], line["path"], line["status"]) for line in self.logged(lines, "request")}
+        self.assertIn(("POST", T + "/jobs", 201), requests)
+        self.assertIn(("POST", T + "/jobs", 200), requests)
+        self.assertIn(("GET", T + "/jobs", 200), requests)
+        self.assertIn(("GET", "/v1/status", 401), requests)
+        self.assertEqual([line for line in lines if line["level"] == "error"], [])
+        self.assertEqual(self.logged(lines, "attempt failed")[1]["err_code"], forged)
+        text = json.dumps(lines)
+        for secret in ("payload-4711", "query-4711", "key-4711", "secret-error", key):
+            self.assertNotIn(secret, text)
+
+    def test_text_if_told_and_quiet_if_told(self):
+        with Server(PROGRAM, "--log-format", "text") as server:
+            text = self.said(server)
+        self.assertRegex(text, r"(?m)^\S+Z INFO  started  version=\S+  address=127\.0\.0\.1:\d+  db=sqlite:carillon\.db$")
+        with Server(PROGRAM, "--log-level", "error") as server:
+            self.assertEqual(self.ended(server), [])
+
+    def test_what_nothing_uses_yet_is_a_warning(self):
+        with Server(PROGRAM, *self.settings(sat_ratio=0.5, job_timeout_ms=60000)) as server:
+            warned = [line["msg"] for line in self.ended(server) if line["level"] == "warn"]
+        self.assertEqual(len(warned), 1)
+        self.assertIn("sat_ratio", warned[0])
+
+    def test_a_start_that_fails_says_why(self):
+        with tempfile.TemporaryDirectory(prefix="carillon-blackbox-") as folder:
+            ran = subprocess.run([PROGRAM, "serve", "--listen", "127.0.0.1:0", "--db", "sqlite:no/such/folder/x.db"],
+                                 cwd=folder, capture_output=True, text=True, timeout=60, env={"PATH": os.environ["PATH"]})
+        self.assertEqual(ran.returncode, 1)
+        line = json.loads(ran.stderr)
+        self.assertEqual(line["level"], "error")
+        self.assertIn("no/such/folder", line["msg"])
+
+    def test_a_crash_leaves_a_line(self):
+        with Server(PROGRAM) as server:
+            last = self.ended(server, how=signal.SIGABRT, code=-signal.SIGABRT)[-1]
+        self.assertEqual((last["level"], last["msg"], last["err_code"]), ("error", "crash", "SIGABRT"))
+
+    # ---- Pins and defaults ----
+    def test_what_is_pinned_is_shown_and_cannot_be_put(self):
+        flags = self.settings(enabled="false", max_concurrent_jobs=3, timezone="Europe/London",
+                              default_retry_backoff_seconds=90, worker__max_attempts=2, tick_ms=500)
+        with Server(PROGRAM, *flags) as server:
+            wanted = {"enabled": False, "max_concurrent_jobs": 3, "timezone": "Europe/London", "retention": "7d",
+                      "default_retry_backoff_seconds": 90, "default_retry_max_attempts": 2, "check_interval_seconds": 0.5}
+            self.assertEqual(server.get("/v1/config").json, wanted)
+            for field, value in (("enabled", True), ("max_concurrent_jobs", 5), ("timezone", None),
+                                 ("default_retry_backoff_seconds", 5), ("default_retry_max_attempts", 5),
+                                 ("check_interval_seconds", 5)):
+                answer = server.put("/v1/config", {field: value})
+                self.assertEqual((answer.status, answer.json["error"]["code"]), (409, "conflict"), field)
+                self.assertEqual(answer.json["error"]["details"]["field"], field)
+                self.assertIn("flag", answer.json["error"]["details"]["pinned_by"])
+            self.assertEqual(server.put("/v1/config", {"retention": "3d"}).json, {**wanted, "retention": "3d"})
+            self.assertEqual(server.post("/v1/leases", {"worker": "w"}).json["error"]["code"], "scheduler_disabled")
+            self.assertEqual(server.post(T + "/jobs", {"type": "work"}).status, 201)
+            server.check_answers()
+
+    def test_what_is_stored_holds_until_a_pin_comes(self):
+        with Server(PROGRAM) as server:
+            self.assertEqual(server.get("/v1/config").json["default_retry_max_attempts"], 5)
+            put = server.put("/v1/config", {"timezone": "Europe/Paris", "default_retry_max_attempts": 7,
+                                            "default_retry_backoff_seconds": 30, "check_interval_seconds": 2})
+            self.assertEqual(put.status, 200)
+            self.assertEqual((put.json["timezone"], put.json["check_interval_seconds"]), ("Europe/Paris", 2))
+            self.assertEqual(server.post(T + "/jobs", {"type": "work"}).json["max_attempts"], 7)
+            server.stop()
+            server.start()
+            self.assertEqual(server.get("/v1/config").json["timezone"], "Europe/Paris")
+            server.stop()
+            server.flags = self.settings(timezone="Europe/London")
+            server.start()
+            self.assertEqual(server.get("/v1/config").json["timezone"], "Europe/London")
+            self.assertEqual(server.get("/v1/config").json["default_retry_max_attempts"], 7)
+
+    def test_a_job_that_says_nothing_gets_the_servers_defaults(self):
+        flags = self.settings(job_timeout_ms=90000, worker__lease_ms=15000, worker__max_attempts=2,
+                              default_retry_backoff_seconds=600, worker__batch=5)
+        with Server(PROGRAM, *flags) as server:
+            made = server.post(T + "/jobs", {"type": "silent", "tags": ["x"]}).json
+            self.assertEqual((made["timeout"], made["max_attempts"]), ("1m30s", 2))
+            self.assertEqual(server.get(f"{T}/jobs/{made['id']}").json["timeout"], "1m30s")
+            said = server.post(T + "/jobs", {"type": "says", "timeout": "5m", "max_attempts": 5, "delay": "1h"}).json
+            self.assertEqual((said["timeout"], said["max_attempts"]), ("5m", 5))
+            batch = server.post(T + "/jobs/batch", {"jobs": [{"type": "silent.batch", "delay": "1h"}]}).json["items"][0]
+            self.assertEqual(server.get(f"{T}/jobs/{batch['id']}").json["max_attempts"], 2)
+            server.put(T + "/schedules/s", {"trigger": {"kind": "every", "every": "1h"}, "job": {"type": "silent.planned"}})
+            planned = server.post(T + "/schedules/s/trigger").json
+            self.assertEqual((planned["timeout"], planned["max_attempts"]), ("1m30s", 2))
+
+            leased = server.post("/v1/leases", {"worker": "w", "types": ["silent"]}).json["items"][0]
+            self.assertAlmostEqual(seconds(leased["lease_until"]) - time.time(), 15, delta=5)
+            then = {"token": leased["token"], "then": [{"type": "silent.after", "delay": "1h"}]}
+            server.post(f"{T}/jobs/{made['id']}/complete", then)
+            after = server.get(T + "/jobs?type=silent.after").json["items"][0]
+            self.assertEqual((after["timeout"], after["max_attempts"]), ("1m30s", 2))
+
+            again = server.post(T + "/jobs", {"type": "fails"}).json
+            leased = server.post("/v1/leases", {"worker": "w", "types": ["fails"]}).json["items"][0]
+            failed = server.post(f"{T}/jobs/{again['id']}/fail", {"token": leased["token"], "error": "no"}).json
+            self.assertAlmostEqual(seconds(failed["run_at"]) - time.time(), 600, delta=30)
+
+    def test_behind_a_proxy_the_session_is_for_tls_alone(self):
+        for flags, secure in ((["--behind-proxy"], True), ([], False)):
+            with Server(PROGRAM, *flags) as server:
+                answer = server.post("/login", {"key": server.key}, key="")
+                self.assertEqual("Secure" in answer.headers["set-cookie"], secure)
+
+    # ---- Health ----
+    def test_readiness_says_which_check_failed(self):
+        with Server(PROGRAM) as server:
+            ready = server.get("/readyz").json
+            self.assertEqual(ready["status"], "ready")
+            self.assertTrue(all(check["ok"] for check in ready["checks"].values()))
+            server.check_answers()
+            with sqlite3.connect(os.path.join(server.folder, "carillon.db"), isolation_level=None) as other:
+                other.execute("BEGIN IMMEDIATE")  # another writer, which does not end
+                time.sleep(1.1)
+                answer = server.get("/readyz")
+                other.execute("ROLLBACK")
+            other.close()
+            self.assertEqual(answer.status, 503, answer.body)
+            self.assertIn(answer.json["error"]["code"], ("store_unavailable", "not_ready"))
+            checks = answer.json["error"]["details"]["checks"]
+            self.assertFalse(checks["store"]["ok"])
+            for _ in range(100):
+                if server.get("/readyz").status == 200:
+                    break
+                time.sleep(0.1)
+            self.assertEqual(server.get("/readyz").status, 200)
+
+    def test_status_counts_what_there_is(self):
+        with Server(PROGRAM) as server:
+            for _ in range(3):
+                server.post(T + "/jobs", {"type": "work"})
+            server.post("/v1/tenants/acme/jobs", {"type": "other", "delay": "1h"})
+            server.post(T + "/leases", {"worker": "w1", "types": ["work"]})
+            status = server.get("/v1/status").json
+            self.assertEqual((status["store"], status["leases"], status["workers"], status["ready"]), ("sqlite", 1, 1, 2))
+            self.assertEqual((status["counts"]["queued"], status["counts"]["processing"]), (3, 1))
+            self.assertIsNotNone(status["lag"]["oldest_due"])
+            self.assertRegex(status["uptime"], r"^(\d+(m|s|ms))+$")
+            key = server.post("/v1/keys", {"name": "acme", "scope": "read", "tenants": ["acme"]}).json["key"]
+            mine = server.get("/v1/status", key=key).json
+            self.assertEqual((mine["counts"]["queued"], mine["counts"]["processing"], mine["workers"]), (1, 0, 0))
+            server.check_answers()
+
+    # ---- Backups ----
+    def test_a_copy_through_sqlite_is_whole_while_the_server_writes(self):
+        with Server(PROGRAM) as server, tempfile.TemporaryDirectory(prefix="carillon-blackbox-") as folder:
+            made = [server.post(T + "/jobs", {"type": "kept", "delay": "1h"}).json["id"] for _ in range(20)]
+            writing = threading.Event()
+
+            def write():
+                while not writing.is_set():
+                    server.post(T + "/jobs", {"type": "meanwhile", "delay": "1h"})
+            writer = threading.Thread(target=write)
+            writer.start()
+            source = sqlite3.connect(os.path.join(server.folder, "carillon.db"))
+            copy = sqlite3.connect(os.path.join(folder, "carillon.db"))
+            source.backup(copy)
+            writing.set()
+            writer.join(timeout=60)
+            self.assertEqual(copy.execute("PRAGMA integrity_check").fetchone(), ("ok",))
+            source.close()
+            copy.close()
+            shutil.copy(os.path.join(server.folder, "carillon.key"), folder)
+            with Server(PROGRAM, folder=folder) as restored:
+                listed = restored.get(T + "/jobs?type=kept&limit=500").json["items"]
+                self.assertEqual(sorted(one["id"] for one in listed), sorted(made))
+
+    # ---- Progress ----
+    def test_bulk_work_has_an_end_to_go_to(self):
+        with Server(PROGRAM) as server:
+            for number in range(12):
+                server.post(T + "/jobs", {"type": "a" if number < 8 else "b", "delay": "1h"})
+            slow = server.post(T + "/jobs/bulk", {"action": "cancel", "filter": {"type": "a"}, "rate": 0.001}).json
+            self.assertEqual((slow["total"], slow["state"]), (8, "running"))
+            self.assertEqual(server.get(f"{T}/bulk/{slow['id']}").json["total"], 8)
+            server.post(f"{T}/bulk/{slow['id']}/stop")
+            self.assertEqual(server.post(T + "/jobs/bulk", {"action": "cancel", "filter": {"state": "queued"}}).json["total"] >= 4, True)
+            server.check_answers()
+
+
+def seconds(instant):
+    return datetime.datetime.fromisoformat(instant.replace("Z", "+00:00")).timestamp()
 
 
 if __name__ == "__main__":

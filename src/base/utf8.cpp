@@ -1,0 +1,42 @@
+#include "base/utf8.h"
+
+#include <algorithm>
+#include <array>
+
+namespace carillon {
+
+namespace {
+
+struct CodeRange {
+  char32_t first;
+  char32_t last;
+};
+
+constexpr std::array kActing{CodeRange{0x00, 0x1F},     CodeRange{0x7F, 0x9F},     CodeRange{0x061C, 0x061C},
+                             CodeRange{0x200E, 0x200F}, CodeRange{0x2028, 0x202E}, CodeRange{0x2066, 0x2069}};
+
+}  // namespace
+
+bool acts_on_terminal(char32_t code) {
+  return std::ranges::any_of(kActing,
+                             [code](const CodeRange& range) { return code >= range.first && code <= range.last; });
+}
+
+Utf8Character first_character(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return {.code = lead, .bytes = 1, .valid = true};
+  const std::size_t length = lead >= 0xF0 && lead < 0xF5 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC2 ? 2 : 0;
+  if (length == 0 || lead >= 0xF5 || text.size() < length) return {};
+  char32_t code = lead & (0x7FU >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0U) != 0x80U) return {};
+    code = (code << 6U) | (byte(i) & 0x3FU);
+  }
+  constexpr std::array<char32_t, 5> kLeast{0, 0, 0x80, 0x800, 0x10000};
+  const bool valid = code >= kLeast[length] && code <= 0x10FFFF && (code < 0xD800 || code > 0xDFFF);
+  if (!valid) return {};
+  return {.code = code, .bytes = length, .valid = true};
+}
+
+}  // namespace carillon

@@ -1,0 +1,64 @@
+#include "daemon/serve_settings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace carillon::daemon {
+
+namespace {
+
+constexpr auto kConfigFields =
+    std::to_array<std::string_view>({"enabled", "max_concurrent_jobs", "check_interval_seconds", "timezone",
+                                     "default_retry_max_attempts", "default_retry_backoff_seconds", "retention"});
+
+// They wait for the watcher of objectives and for windows.
+constexpr auto kUnused = std::to_array<std::string_view>(
+    {"slo_eval_ms", "slo_window_minutes", "tick_budget_ms", "sat_ratio", "depth_avg_max", "job_p95_max_ms",
+     "cutoff_rate_max", "breach_consecutive", "scheduler.max_backfill_windows", "scheduler.min_window_seconds"});
+
+// Only what was given holds against the stored configuration: a default ranks below it.
+template <typename T>
+std::optional<T> if_given(const LoadedConfig& loaded, std::string_view key, T value) {
+  return loaded.pin(key) ? std::optional<T>(value) : std::nullopt;
+}
+
+}  // namespace
+
+RuleBook::Base rules_of(const LoadedConfig& loaded) {
+  const ServerConfig& config = loaded.config;
+  return {.pins = {.enabled = config.enabled,
+                   .max_concurrent_jobs = config.max_concurrent_jobs,
+                   .check_interval = if_given(loaded, "tick_ms", config.tick),
+                   .timezone = config.timezone,
+                   .default_retry_max_attempts = if_given(loaded, "worker.max_attempts", config.worker.max_attempts),
+                   .default_retry_backoff = config.worker.retry_backoff,
+                   .retention = if_given(loaded, "retention", config.retention)},
+          .job = {.timeout = config.job_timeout,
+                  .lease = config.worker.lease,
+                  .max_attempts = config.worker.max_attempts,
+                  .retry = std::nullopt}};
+}
+
+std::map<std::string, std::string, std::less<>> config_pins(const LoadedConfig& loaded) {
+  std::map<std::string, std::string, std::less<>> pins;
+  for (const std::string_view field : kConfigFields) {
+    if (const auto pin = loaded.pin(field)) pins.emplace(field, *pin);
+  }
+  return pins;
+}
+
+std::vector<std::string> unused_settings(const LoadedConfig& loaded) {
+  std::vector<std::string> lines;
+  for (const EffectiveSetting& setting : loaded.settings) {
+    if (setting.source == ConfigSource::standard) continue;
+    if (std::ranges::find(kUnused, setting.key) == kUnused.end()) continue;
+    lines.push_back(
+        fmt::format("{} ({}) is not used yet: the SLO watcher and windows come later", setting.key, setting.origin));
+  }
+  return lines;
+}
+
+}  // namespace carillon::daemon
