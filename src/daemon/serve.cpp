@@ -13,9 +13,9 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 #include "base/check.h"
@@ -122,8 +122,8 @@ Result<void> write_key_file(const std::filesystem::path& path, const std::string
   const int error = errno;
   if (fd >= 0) close(fd);
   if (written) return {};
-  return failed(ErrorCode::unavailable,
-                fmt::format("cannot write the admin key to {}: {}", path.string(), std::strerror(error)));
+  return failed(ErrorCode::unavailable, fmt::format("cannot write the admin key to {}: {}", path.string(),
+                                                    std::generic_category().message(error)));
 }
 
 // ---- Handlers -----------------------------------------------------------------------------------------------------

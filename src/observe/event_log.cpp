@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace carillon {
@@ -20,8 +20,8 @@ constexpr int kMode = 0640;
 Result<EventLog> EventLog::open(const std::string& path) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, kMode);  // NOLINT(*-vararg)
   if (fd < 0) {
-    return failed(ErrorCode::unavailable,
-                  fmt::format("cannot write the event log {}: {}", quoted(path), std::strerror(errno)));
+    return failed(ErrorCode::unavailable, fmt::format("cannot write the event log {}: {}", quoted(path),
+                                                      std::generic_category().message(errno)));
   }
   return EventLog(fd);
 }

@@ -87,10 +87,10 @@ void Log::run() {
 bool Log::wait_until_it_takes() const {
   pollfd writable{.fd = options_.fd, .events = POLLOUT, .revents = 0};
   for (;;) {
-    const int ready = poll(&writable, 1, kLookMs);
+    const bool gives_up = Steady::now() >= give_up_at_.load();
+    const int ready = poll(&writable, 1, gives_up ? 0 : kLookMs);
     if (ready > 0) return (writable.revents & POLLOUT) != 0;
-    if (ready < 0 && errno != EINTR) return false;
-    if (Steady::now() >= give_up_at_.load()) return false;
+    if (gives_up || (ready < 0 && errno != EINTR)) return false;
   }
 }
 

@@ -27,6 +27,7 @@
 namespace carillon::server {
 
 struct Services {
+  // NOLINTBEGIN(cppcoreguidelines-avoid-const-or-ref-data-members): made once, never assigned
   EngineHost& host;
   Store& store;
   KeyRing& keys;
@@ -36,6 +37,7 @@ struct Services {
   WorkPool& pool;
   Timers& timers;
   HandlerBook& handlers;
+  // NOLINTEND(cppcoreguidelines-avoid-const-or-ref-data-members)
   AddressGuard guard;                                    // of webhooks
   std::map<std::string, std::string, std::less<>> pins;  // fields of the configuration, and what has set them for good
   std::function<std::string()> metrics;                  // in the text format of Prometheus
