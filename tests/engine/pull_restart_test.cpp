@@ -3,6 +3,7 @@
 
 #include "engine/engine_host.h"
 #include "engine/support/pull_test.h"
+#include "support/signal.h"
 
 namespace carillon::test {
 namespace {
@@ -150,9 +151,9 @@ TEST(PullRestart, LeasesOfTenantsWithoutRulesCountAmongAll) {  // invariants 6, 
 TEST(PullHost, AWorkerOnAnotherThreadWaitsAndIsServed) {
   auto store = value_of(open_store("memory:"));
   EngineHost host(*store, {.engine = {.max_concurrency = 2, .leave_unhandled = true}});
-  std::atomic<int> ran = 0;
+  Signal ran;
   host.handle("own", [&](JobContext&) {
-    ++ran;
+    ran.raise();
     return done();
   });
   host.start();
@@ -171,12 +172,13 @@ TEST(PullHost, AWorkerOnAnotherThreadWaitsAndIsServed) {
                         [&](std::vector<Result<WordAnswer>> answers) { state.set_value(value_of(answers[0]).state); });
   });
   EXPECT_EQ(state.get_future().get(), JobState::done);
+  EXPECT_TRUE(ran.wait());
   std::promise<ErrorCode> refused;
   host.pulls().lease({.worker = "ada", .wait = 30s},
                      [&](const Result<std::vector<PulledJob>>& jobs) { refused.set_value(jobs.error().code); });
   host.stop();
   EXPECT_EQ(refused.get_future().get(), ErrorCode::unavailable);
-  EXPECT_EQ(ran, 1);
+  EXPECT_EQ(ran.count(), 1);
 }
 
 TEST(PullHost, APostIsAnsweredOnceWithItsValueOrItsError) {
