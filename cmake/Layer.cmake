@@ -4,9 +4,9 @@
 # compiling, no target gets src/ itself: each gets a folder of the build tree that holds a link to its own layer, and
 # through its dependencies those of the lower ones.
 #
-#   carillon_layer(core SOURCES retry.cpp ... LAYERS base LIBRARIES fmt::fmt)
+#   carillon_layer(core SOURCES retry.cpp ... ALONE limit.cpp LAYERS base LIBRARIES fmt::fmt)
 function(carillon_layer name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LAYERS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;ALONE;LAYERS;LIBRARIES" ${ARGN})
   set(window ${PROJECT_BINARY_DIR}/layers/${name})
   file(MAKE_DIRECTORY ${window})
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/src/${name} ${window}/${name} SYMBOLIC)
@@ -16,4 +16,5 @@ function(carillon_layer name)
   list(TRANSFORM ARG_LAYERS PREPEND carillon_)
   target_link_libraries(carillon_${name} PUBLIC ${ARG_LAYERS} PRIVATE ${ARG_LIBRARIES})
   carillon_warnings(carillon_${name})
+  carillon_unity(carillon_${name} ALONE ${ARG_ALONE})
 endfunction()
