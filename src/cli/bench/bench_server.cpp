@@ -194,12 +194,12 @@ class ServerBench {
     Turns by_four;
     for (int pair = 0; pair <= scale_.pairs; ++pair) {
       const double one = make_batches(process->target(), 1, scale_.batches);
-      const double seconds = seconds_of([&] {
+      const double took = seconds_of([&] {
         for (int i = 0; i < scale_.batches; ++i) loop.enqueue(1000);
       });
       const double four = make_batches(process->target(), 4, scale_.batches);
       if (pair == 0) continue;
-      const double raw = scale_.batches * 1000 / seconds;
+      const double raw = scale_.batches * 1000 / took;
       by_one.add(one, raw);
       by_four.add(four, raw);
     }

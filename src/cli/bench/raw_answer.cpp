@@ -29,6 +29,7 @@ RawAnswer::RawAnswer(std::size_t body_bytes)
       listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)),
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
       end_(eventfd(0, EFD_CLOEXEC)) {
+  CHECK(listener_.number() >= 0 && epoll_.number() >= 0 && end_.number() >= 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
