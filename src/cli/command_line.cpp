@@ -13,6 +13,7 @@
 #include "carillon/job_state.h"
 #include "carillon/version.h"
 #include "cli/bench/bench_engine.h"
+#include "cli/bench/bench_server.h"
 #include "cli/bench/bench_store.h"
 #include "cli/client_commands.h"
 #include "cli/completion.h"
@@ -127,6 +128,7 @@ class CommandLine {
       exit_code_ = print_or_complain(run_bench_store(bench_store_));
     });
     add_bench_engine(*bench);
+    add_bench_server(*bench);
   }
 
   void add_bench_engine(CLI::App& bench) {
@@ -138,6 +140,19 @@ class CommandLine {
     command->callback([this] {
       bench_engine_.json = bench_engine_.json || !stdout_is_terminal();
       exit_code_ = print_or_complain(run_bench_engine(bench_engine_));
+    });
+  }
+
+  void add_bench_server(CLI::App& bench) {
+    CLI::App* command =
+        bench.add_subcommand("server", "Calls a second over HTTP on loopback, parked polls, slow clients");
+    command->add_option("--folder", bench_server_.folder, "Where the files are made and removed (default .)")
+        ->type_name("FOLDER");
+    command->add_flag("--quick", bench_server_.quick, "Small counts, to see that it runs");
+    command->add_flag("--json", bench_server_.json, "JSON, also on a terminal");
+    command->callback([this] {
+      bench_server_.json = bench_server_.json || !stdout_is_terminal();
+      exit_code_ = print_or_complain(run_bench_server(bench_server_));
     });
   }
 
@@ -184,6 +199,7 @@ class CommandLine {
   PreviewRequest preview_;
   daemon::ServeFlags serve_flags_;
   BenchEngineRequest bench_engine_;
+  BenchServerRequest bench_server_;
   BenchStoreRequest bench_store_;
   std::string shell_;
   ExitCode exit_code_ = ExitCode::done;

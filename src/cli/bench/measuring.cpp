@@ -32,8 +32,10 @@ double seconds_of(const std::function<void()>& work) {
   return std::max(std::chrono::duration<double>(boot_now() - begin).count(), 1e-9);
 }
 
-std::int64_t resident_bytes() {
-  std::ifstream status("/proc/self/statm");
+std::int64_t resident_bytes() { return resident_bytes_of(getpid()); }
+
+std::int64_t resident_bytes_of(pid_t process) {
+  std::ifstream status(fmt::format("/proc/{}/statm", process));
   std::int64_t total = 0;
   std::int64_t resident = 0;
   status >> total >> resident;

@@ -1,6 +1,8 @@
 // What every benchmark needs to measure: how long, how much memory, how much CPU; and a place for its files.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -10,6 +12,8 @@
 namespace carillon {
 
 double seconds_of(const std::function<void()>& work);
+
+std::int64_t resident_bytes_of(pid_t process);
 
 // Of this process.
 std::int64_t resident_bytes();

@@ -42,7 +42,7 @@ struct Made {
 };
 
 void post_job(Services& services, RouteCall call) {
-  const auto body = [&]() -> Result<JobBody> {
+  auto body = [&]() -> Result<JobBody> {
     TRY_ASSIGN(const Json json, parse_json(call.request.body));
     TRY_ASSIGN(JobBody job, read_job_body(call.request.body, json,
                                           {.tenant = call.tenant(),
@@ -52,7 +52,7 @@ void post_job(Services& services, RouteCall call) {
     return job;
   }();
   if (!body) return call.reply->send(refusal(body.error(), "job"));
-  auto wanted = std::make_shared<JobBody>(*body);
+  auto wanted = std::make_shared<JobBody>(*std::move(body));
   Node& node = services.host.node();
   node.post<Made>(
       [&node, wanted](Round& round) -> Result<Made> {
@@ -90,8 +90,10 @@ Result<std::vector<JobBody>> read_batch(Services& services, const RouteCall& cal
   }
   std::vector<JobBody> jobs;
   std::vector<JobId> ids;
+  bool names_earlier = false;
   const JobDefaults defaults = services.host.node().rules().job_defaults();
   jobs.reserve(list->items.size());
+  ids.reserve(list->items.size());
   for (std::size_t i = 0; i < list->items.size(); ++i) {
     const std::string path = fmt::format("jobs[{}]", i);
     TRY_ASSIGN(JobBody job, read_job_body(text, list->items[i],
@@ -103,11 +105,26 @@ Result<std::vector<JobBody>> read_batch(Services& services, const RouteCall& cal
     if (const auto checked = check_new_job(job.job); !checked) {
       return json_error(text, list->items[i].offset, path, checked.error().message);
     }
-    job.job.id = services.store.jobs().new_job_id();
-    ids.push_back(job.job.id);
+    names_earlier = names_earlier || std::ranges::any_of(job.job.depends_on,
+                                                         [&](JobId id) { return std::ranges::binary_search(ids, id); });
+    ids.push_back(services.store.jobs().new_job_id());
     jobs.push_back(std::move(job));
   }
+  // Of a job that comes with an id the store first looks whether it is there already.
+  for (std::size_t i = 0; names_earlier && i < jobs.size(); ++i) jobs[i].job.id = ids[i];
   return jobs;
+}
+
+std::string to_json(const std::vector<Enqueued>& made) {
+  JsonArray items;
+  for (const Enqueued& one : made) {
+    JsonObject item;
+    item.text("id", format_job_id(one.id)).boolean("deduplicated", one.deduplicated);
+    items.raw(item.str());
+  }
+  JsonObject answer;
+  answer.raw("items", items.str());
+  return answer.str();
 }
 
 void post_batch(Services& services, RouteCall call) {
@@ -128,17 +145,8 @@ void post_batch(Services& services, RouteCall call) {
         for (std::size_t i = 0; i < made.size(); ++i) NodeClient::enqueued(round, jobs[i], made[i]);
         return made;
       },
-      [call = std::move(call)](Result<std::vector<Enqueued>> made) {
-        if (!made) return call.reply->send(refusal(made.error(), "job"));
-        JsonArray items;
-        for (const Enqueued& one : *made) {
-          JsonObject item;
-          item.text("id", format_job_id(one.id)).boolean("deduplicated", one.deduplicated);
-          items.raw(item.str());
-        }
-        JsonObject answer;
-        answer.raw("items", items.str());
-        call.reply->send(json_answer(201, answer.str()));
+      [reply = call.reply](const Result<std::vector<Enqueued>>& made) {
+        reply->send(made ? json_answer(201, to_json(*made)) : refusal(made.error(), "job"));
       });
 }
 
