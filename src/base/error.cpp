@@ -50,12 +50,22 @@ std::unexpected<Error> invalid_configuration(std::string message) {
   return std::unexpected(Error{.code = ErrorCode::invalid_configuration, .message = std::move(message)});
 }
 
+std::unexpected<Error> invalid_field(std::string_view field, std::string message) {
+  return std::unexpected(
+      Error{.code = ErrorCode::invalid_request, .message = std::move(message), .field = std::string(field)});
+}
+
 std::unexpected<Error> failed(ErrorCode code, std::string message) {
   return std::unexpected(Error{.code = code, .message = std::move(message)});
 }
 
 Error with_context(std::string_view context, Error error) {
   error.message = fmt::format("{}: {}", context, error.message);
+  return error;
+}
+
+Error about_field(std::string_view field, Error error) {
+  if (error.field.empty()) error.field = field;
   return error;
 }
 

@@ -22,10 +22,14 @@ std::string quoted(std::string_view text);
 
 std::unexpected<Error> invalid_request(std::string message);
 std::unexpected<Error> invalid_configuration(std::string message);
+std::unexpected<Error> invalid_field(std::string_view field, std::string message);  // an invalid_request
 std::unexpected<Error> failed(ErrorCode code, std::string message);
 
 // The same error, its message preceded by `context` and ": ".
 Error with_context(std::string_view context, Error error);
+
+// The same error, said to be about `field`, unless it names one already.
+Error about_field(std::string_view field, Error error);
 
 }  // namespace carillon
 

@@ -94,7 +94,7 @@ class Parser {
     while (!at_end() && (peek() == ' ' || peek() == '\t' || peek() == '\n' || peek() == '\r')) ++position_;
   }
 
-  std::unexpected<Error> fail(std::string_view message) const { return json_error(text_, position_, "JSON", message); }
+  std::unexpected<Error> fail(std::string_view message) const { return json_error(text_, position_, "", message); }
 
   Result<Json> value(int depth) {
     skip_space();
@@ -300,13 +300,15 @@ Result<Json> parse_json(std::string_view text) { return Parser(text).document();
 std::unexpected<Error> json_error(std::string_view text, std::size_t offset, std::string_view path,
                                   std::string_view message) {
   const std::string_view before = text.substr(0, offset);
-  const auto line = 1 + std::ranges::count(before, '\n');
+  const std::size_t line = 1 + static_cast<std::size_t>(std::ranges::count(before, '\n'));
   const std::size_t line_begin = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
   const std::size_t column = offset - line_begin + 1;
   return std::unexpected(Error{
       .code = ErrorCode::invalid_request,
-      .message = fmt::format("{} (line {}, column {}): {}", path, line, column, message),
+      .message = fmt::format("{} (line {}, column {}): {}", path.empty() ? "JSON" : path, line, column, message),
       .column = column,
+      .line = line,
+      .field = std::string(path),
   });
 }
 

@@ -41,7 +41,8 @@ struct JsonMember {
 
 Result<Json> parse_json(std::string_view text);
 
-// An error about the value at `offset` of `text`: "<path> (line L, column C): <message>".
+// An error about the value at `offset` of `text`: "<path> (line L, column C): <message>". Without a path it is about
+// the text as a whole.
 std::unexpected<Error> json_error(std::string_view text, std::size_t offset, std::string_view path,
                                   std::string_view message);
 

@@ -4,7 +4,9 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -40,6 +42,15 @@ void add_options(CLI::App& command, ClientOptions& options) {
       ->type_name("FILE")
       ->group("Server");
   command.add_flag("--json", options.json, "JSON, also on a terminal")->group("Server");
+}
+
+void add_priority(CLI::App& command, std::optional<int>& priority) {
+  CLI::CheckedTransformer names(
+      std::map<std::string, int>{{"critical", 1}, {"high", 2}, {"medium", 3}, {"low", 4}, {"bulk", 5}});
+  names.description("");  // the text of the option says it
+  command.add_option("--priority", priority, "1 to 5, or critical, high, medium, low, bulk")
+      ->type_name("P")
+      ->transform(names);
 }
 
 CliResult<Printout> run_in_session(const ClientOptions& options, const Run& run) {
@@ -122,7 +133,7 @@ class Builder {
     command->add_option("type", request->type, "What to do")->required()->type_name("TYPE");
     command->add_option("--payload", request->payload, "JSON, @FILE or - for standard input")->type_name("JSON");
     command->add_option("--queue", request->queue, "The queue (default: default)")->type_name("QUEUE");
-    command->add_option("--priority", request->priority, "1 to 5; 1 is first")->type_name("P");
+    add_priority(*command, request->priority);
     CLI::Option* at = command->add_option("--at", request->at, "When, UTC")->type_name("TIME");
     command->add_option("--in", request->in, "After how long")->type_name("DURATION")->excludes(at);
     command->add_option("--key", request->key, "Idempotency key: the same one makes no second job")->type_name("KEY");
@@ -268,7 +279,7 @@ class Builder {
     command->add_option("name", request->name, "The schedule")->required()->type_name("NAME");
     command->add_option("--subject", request->subject, "For this subject")->type_name("SUBJECT");
     command->add_option("--payload", request->payload, "JSON, @FILE or -")->type_name("JSON");
-    command->add_option("--priority", request->priority, "1 to 5; 1 is first")->type_name("P");
+    add_priority(*command, request->priority);
     on(command, [request](Session& session) { return trigger_schedule(session, *request); });
   }
 

@@ -17,23 +17,23 @@ constexpr std::array kOrigins{Origin::api, Origin::scheduled, Origin::manual, Or
 
 Result<void> check_size(std::string_view what, std::size_t size, std::size_t max) {
   if (size <= max) return {};
-  return invalid_request(fmt::format("{} has {} bytes; at most {} are allowed", what, size, max));
+  return invalid_field(what, fmt::format("{} has {} bytes; at most {} are allowed", what, size, max));
 }
 
 Result<void> check_count(std::string_view what, std::size_t count, std::size_t max) {
   if (count <= max) return {};
-  return invalid_request(fmt::format("{} names {}; at most {} are allowed", what, count, max));
+  return invalid_field(what, fmt::format("{} names {}; at most {} are allowed", what, count, max));
 }
 
 Result<void> check_range(std::string_view what, Duration given, Duration min, Duration max) {
   if (given >= min && given <= max) return {};
-  return invalid_request(fmt::format("{} is {}; it must lie between {} and {}", what, format_duration(given),
-                                     format_duration(min), format_duration(max)));
+  return invalid_field(what, fmt::format("{} is {}; it must lie between {} and {}", what, format_duration(given),
+                                         format_duration(min), format_duration(max)));
 }
 
 Result<void> check_instant(std::string_view what, std::optional<Instant> at) {
   if (!at || (*at >= kInstantMin && *at <= kInstantMax)) return {};
-  return invalid_request(fmt::format("{} lies outside of the years 0001 to 9999", what));
+  return invalid_field(what, fmt::format("{} lies outside of the years 0001 to 9999", what));
 }
 
 bool has_control_character(std::string_view text) {
@@ -49,22 +49,22 @@ bool is_utf8(std::string_view text) {
 
 Result<void> check_text(std::string_view what, std::string_view text, std::size_t max) {
   TRY(check_size(what, text.size(), max));
-  if (!is_utf8(text)) return invalid_request(fmt::format("{} {} is not valid UTF-8", what, quoted(text)));
+  if (!is_utf8(text)) return invalid_field(what, fmt::format("{} {} is not valid UTF-8", what, quoted(text)));
   if (!has_control_character(text)) return {};
-  return invalid_request(fmt::format("{} {} contains a control character", what, quoted(text)));
+  return invalid_field(what, fmt::format("{} {} contains a control character", what, quoted(text)));
 }
 
 Result<void> check_options(const JobOptions& options) {
   if (options.max_attempts && (*options.max_attempts < 1 || *options.max_attempts > kMaxAttemptsMax)) {
-    return invalid_request(
-        fmt::format("max_attempts is {}; it must lie between 1 and {}", *options.max_attempts, kMaxAttemptsMax));
+    return invalid_field("max_attempts", fmt::format("max_attempts is {}; it must lie between 1 and {}",
+                                                     *options.max_attempts, kMaxAttemptsMax));
   }
   TRY(check_range("timeout", options.timeout, std::chrono::milliseconds(1), std::chrono::days(30)));
   TRY(check_range("lease", options.lease, kLeaseMin, kLeaseMax));
   TRY(check_count("limits", options.limits.size(), kLimitsMax));
-  for (const std::string& limit : options.limits) TRY(check_name("limit", limit));
+  for (const std::string& limit : options.limits) TRY(check_name("limits", limit));
   TRY(check_count("tags", options.tags.size(), kTagsMax));
-  for (const std::string& tag : options.tags) TRY(check_name("tag", tag));
+  for (const std::string& tag : options.tags) TRY(check_name("tags", tag));
   TRY(check_text("idempotency_key", options.idempotency_key, kKeyBytesMax));
   TRY(check_text("created_by", options.created_by, kNameBytesMax));
   if (options.unique_until.until == KeyHold::Until::elapsed) {
@@ -73,8 +73,8 @@ Result<void> check_options(const JobOptions& options) {
   if (!options.meta.empty()) {
     TRY(check_size("meta", options.meta.size(), kMetaBytesMax));
     auto meta = parse_json(options.meta);
-    if (!meta) return std::unexpected(with_context("meta", std::move(meta).error()));
-    if (meta->type != JsonType::object) return invalid_request("meta must be an object");
+    if (!meta) return std::unexpected(about_field("meta", with_context("meta", std::move(meta).error())));
+    if (meta->type != JsonType::object) return invalid_field("meta", "meta must be an object");
   }
   return {};
 }
@@ -97,14 +97,14 @@ std::optional<Origin> origin_from(std::string_view name) {
 }
 
 Result<void> check_name(std::string_view what, std::string_view name) {
-  if (name.empty()) return invalid_request(fmt::format("{} is empty", what));
+  if (name.empty()) return invalid_field(what, fmt::format("{} is empty", what));
   TRY(check_size(what, name.size(), kNameBytesMax));
   constexpr std::string_view kForbidden = "/?#\"\\";
   const auto* const wrong = std::ranges::find_if(
       name, [&](char c) { return c <= ' ' || c >= 0x7f || kForbidden.find(c) != std::string_view::npos; });
   if (wrong == name.end()) return {};
-  return invalid_request(
-      fmt::format("{} {}: only printable ASCII without space and {} is allowed", what, quoted(name), kForbidden));
+  return invalid_field(
+      what, fmt::format("{} {}: only printable ASCII without space and {} is allowed", what, quoted(name), kForbidden));
 }
 
 Result<void> check_new_job(const NewJob& job) {
@@ -113,14 +113,14 @@ Result<void> check_new_job(const NewJob& job) {
   TRY(check_name("queue", job.queue));
   TRY(check_name("type", job.type));
   if (job.priority < kPriorityMin || job.priority > kPriorityMax) {
-    return invalid_request(
-        fmt::format("priority is {}; it must lie between {} and {}", job.priority, kPriorityMin, kPriorityMax));
+    return invalid_field("priority", fmt::format("priority is {}; it must lie between {} and {}", job.priority,
+                                                 kPriorityMin, kPriorityMax));
   }
   TRY(check_instant("run_at", job.run_at));
   TRY(check_instant("deadline", job.deadline));
   TRY(check_size("payload", job.payload.size(), kPayloadBytesMax));
   if (auto payload = check_json(job.payload); !payload) {
-    return std::unexpected(with_context("payload", std::move(payload).error()));
+    return std::unexpected(about_field("payload", with_context("payload", std::move(payload).error())));
   }
   TRY(check_options(job.options));
   TRY(check_count("depends_on", job.depends_on.size(), kDependenciesMax));

@@ -12,7 +12,9 @@ Result<Timetable> timetable_of(const Schedule& schedule, const Zone& default_zon
   if (schedule.timezone) {
     TRY_ASSIGN(options.zone, Zone::load(*schedule.timezone));
   }
-  return Timetable::make(schedule.trigger, std::move(options));
+  auto timetable = Timetable::make(schedule.trigger, std::move(options));
+  if (!timetable) return std::unexpected(about_field("trigger", std::move(timetable).error()));
+  return timetable;
 }
 
 bool has_times(const Schedule& schedule) { return after_of(schedule) == nullptr; }

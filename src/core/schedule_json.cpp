@@ -140,7 +140,9 @@ Result<void> read_exclude_dates(JsonFields& fields, std::set<LocalDays>& days) {
 Result<void> read_policies(std::string_view text, JsonFields& fields, Schedule& schedule) {
   TRY(read_misfire(text, fields, schedule.misfire));
   TRY(read_word(fields, "overlap", parse_overlap, schedule.overlap));
-  TRY(check_misfire(schedule.misfire, schedule.overlap));
+  if (auto checked = check_misfire(schedule.misfire, schedule.overlap); !checked) {
+    return std::unexpected(about_field("misfire", std::move(checked).error()));
+  }
   TRY_ASSIGN(const auto jitter, read_duration_field(text, fields, "jitter"));
   schedule.jitter = jitter.value_or(Duration(0));
   TRY(read_dst(text, fields, schedule.dst));

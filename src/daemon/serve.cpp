@@ -112,6 +112,16 @@ std::filesystem::path key_path(const std::string& db) {
   return std::filesystem::path(db.substr(kSqlite.size())).parent_path() / "carillon.key";
 }
 
+// A new database is for its owner alone: payloads stand in it. What cannot be made here is told when it is opened.
+void make_private(const std::string& db) {
+  constexpr int kOwnerOnly = 0600;
+  if (!db.starts_with(kSqlite)) return;
+  const std::string path = db.substr(kSqlite.size());
+  // NOLINTNEXTLINE(*-vararg): open is what it is
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kOwnerOnly);
+  if (fd >= 0) close(fd);
+}
+
 Result<void> write_key_file(const std::filesystem::path& path, const std::string& text) {
   constexpr int kOwnerOnly = 0600;
   // NOLINTNEXTLINE(*-vararg): open is what it is
@@ -376,6 +386,7 @@ Result<void> run(const LoadedConfig& loaded, const EndSignals& signals, Log& log
   TRY_ASSIGN(AddressGuard guard, AddressGuard::allowing(loaded.config.webhooks_allow));
   std::unique_ptr<RehearsalClock> clock;
   if (const auto& given = loaded.config.clock) clock = std::make_unique<RehearsalClock>(given->start, given->speed);
+  make_private(loaded.config.db);
   TRY_ASSIGN(std::unique_ptr<Store> store, open_store_with(loaded.config.db, clock ? *clock : system_store_clock()));
   TRY(check_rehearsal(*store, loaded.config.db, clock ? Rehearses::yes : Rehearses::no));
   Server server(loaded, {.store = std::move(store), .clock = std::move(clock), .guard = std::move(guard)}, log);

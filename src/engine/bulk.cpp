@@ -180,8 +180,8 @@ void BulkWork::remember(Round& round, const BulkState& state, BootTime next_at) 
 Result<BulkInfo> BulkWork::begin(Round& round, const Begin& begin) {
   const BulkRequest& request = begin.request;
   if (request.rate && (!(*request.rate >= 0.001) || *request.rate > kRateMax)) {
-    return invalid_request(
-        fmt::format("rate is {}; it must lie between 0.001 and {} jobs a second", *request.rate, kRateMax));
+    return invalid_field(
+        "rate", fmt::format("rate is {}; it must lie between 0.001 and {} jobs a second", *request.rate, kRateMax));
   }
   const BulkState state{.info = {.id = format_job_id(store_.jobs().new_job_id()),
                                  .action = request.action,
@@ -197,7 +197,12 @@ Result<BulkInfo> BulkWork::begin(Round& round, const Begin& begin) {
 Result<BulkInfo> BulkWork::stop(Round& round, std::string_view tenant, std::string_view id) {
   const auto found = works_.find({std::string(tenant), std::string(id)});
   if (found == works_.end()) {
-    return failed(ErrorCode::not_found, fmt::format("there is no bulk work {} under way", quoted(id)));
+    // It has ended: there is nothing to stop, and it is told how.
+    const auto ended = store_.admin().document(
+        {.tenant = std::string(tenant), .kind = std::string(kBulkKind), .name = std::string(id)});
+    if (!ended) return failed(ErrorCode::not_found, fmt::format("there is no bulk work {}", quoted(id)));
+    TRY_ASSIGN(const BulkState state, read_bulk(ended->body));
+    return state.info;
   }
   BulkState state = found->second.state;
   state.info.state = kStopped;

@@ -354,7 +354,9 @@ Result<void> Planner::check_after(std::string_view tenant, const Schedule& sched
 
 Result<ScheduleRow> Planner::put(Round& round, const Put& put) {
   TRY_ASSIGN(const Schedule schedule, parse_schedule(put.definition));
-  TRY(check_after(put.tenant, schedule));
+  if (auto checked = check_after(put.tenant, schedule); !checked) {
+    return std::unexpected(about_field("trigger.schedule", std::move(checked).error()));
+  }
   const auto before = store_.plans().schedule(put.tenant, schedule.name);
   if (before) TRY(plan_what_is_due(round, *before));
   // Judged before it is written: a rule that never fires is refused; one without a further time only if it is new
@@ -363,8 +365,9 @@ Result<ScheduleRow> Planner::put(Round& round, const Put& put) {
     TRY_ASSIGN(const Timetable timetable,
                timetable_of(schedule, rules_.zone_of(put.tenant), before ? before->created_at : round.now));
     if (!before && !timetable.next(round.now)) {
-      return invalid_configuration(fmt::format("schedule {} never fires: it has no time after {}",
-                                               quoted(schedule.name), format_instant(round.now)));
+      auto never = invalid_configuration(fmt::format("schedule {} never fires: it has no time after {}",
+                                                     quoted(schedule.name), format_instant(round.now)));
+      return std::unexpected(about_field("trigger", std::move(never).error()));
     }
   }
   TRY_ASSIGN(ScheduleRow row, store_.plans().put_schedule({.tenant = std::string(put.tenant),
@@ -389,8 +392,8 @@ Result<ScheduleRow> Planner::pause(Round& round, std::string_view tenant, std::s
   TRY_ASSIGN(const ScheduleRow before, store_.plans().schedule(tenant, name));
   TRY(plan_what_is_due(round, before));
   if (until && *until <= round.now) {
-    return invalid_request(
-        fmt::format("cannot pause schedule {} until {}: that is past", quoted(name), format_instant(*until)));
+    return invalid_field(
+        "until", fmt::format("cannot pause schedule {} until {}: that is past", quoted(name), format_instant(*until)));
   }
   TRY_ASSIGN(ScheduleRow row, store_.plans().set_paused(tenant, name, until.value_or(kInstantMax)));
   TRY_ASSIGN(const auto compiled, compile(row));

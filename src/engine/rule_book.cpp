@@ -116,6 +116,14 @@ Result<std::string> merge(std::string_view body, std::optional<std::string_view>
   return write(merged);
 }
 
+// The same document in our own spelling: what is stored is also what is shown.
+template <typename T>
+Result<std::string> rewritten(std::string_view body, Result<T> (*parse)(std::string_view),
+                              std::string (*write)(const T&)) {
+  TRY_ASSIGN(const T read, parse(body));
+  return write(read);
+}
+
 }  // namespace
 
 Result<std::string> merged_document(std::string_view kind, std::string_view body,
@@ -123,6 +131,8 @@ Result<std::string> merged_document(std::string_view kind, std::string_view body
   if (kind == kSettingsKind) return merge(body, before, parse_tenant_settings, write_tenant_settings);
   if (kind == kQueueKind) return merge(body, before, parse_queue_settings, write_queue_settings);
   if (kind == kConfigKind) return merge(body, before, parse_engine_config, write_engine_config);
+  if (kind == kMaintenanceKind) return rewritten(body, parse_maintenance, write_maintenance);
+  if (kind == kLimitKind) return rewritten(body, parse_limit_rule, write_limit_rule);
   TRY(check_document(kind, body));
   return std::string(body);
 }

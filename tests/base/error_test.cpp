@@ -52,6 +52,13 @@ TEST(Error, ContextGoesBeforeTheMessageAndChangesNothingElse) {
   EXPECT_EQ(error.column, 7);
 }
 
+TEST(Error, AFieldOnceNamedStaysNamed) {
+  EXPECT_EQ(invalid_field("rate", "x").error().field, "rate");
+  EXPECT_EQ(about_field("limit", invalid_field("limit.rate", "x").error()).field, "limit.rate");
+  EXPECT_EQ(about_field("trigger", invalid_configuration("never fires").error()).field, "trigger");
+  EXPECT_EQ(about_field("trigger", invalid_configuration("never fires").error()).message, "never fires");
+}
+
 Result<int> half(int number) {
   if (number % 2 != 0) return invalid_request("odd");
   return number / 2;

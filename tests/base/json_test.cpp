@@ -109,6 +109,8 @@ TEST(Json, AnErrorNamesLineAndColumn) {
   const Error error = error_of(parse_json("{\n  \"a\": 1,\n  \"b\": x\n}"));
   EXPECT_EQ(error.message, "JSON (line 3, column 8): expected a value");
   EXPECT_EQ(error.column, 8);
+  EXPECT_EQ(error.line, 3);
+  EXPECT_EQ(error.field, "");
 }
 
 TEST(Json, AKeyGivenTwiceIsRefused) {
@@ -209,6 +211,7 @@ TEST(JsonFields, WhatNobodyAskedForIsRefusedWithWhatIsAllowed) {
   const Error error = error_of(f.fields.finish());
   EXPECT_EQ(error.message, "trigger.att (line 1, column 19): unknown field; allowed are at, kind");
   EXPECT_EQ(error.column, 19);
+  EXPECT_EQ(error.field, "trigger.att");
 }
 
 TEST(JsonFields, WithoutAPathTheNameStandsAlone) {

@@ -6,17 +6,15 @@
 import fcntl
 import json
 import os
-import pty
 import socket
-import struct
 import subprocess
 import sys
 import tempfile
-import termios
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from fake_server import FakeServer, error  # noqa: E402
+from terminal import on_terminal  # noqa: E402
 
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 ID = "01968e2c-5b1a-7000-8000-000000000001"
@@ -67,30 +65,8 @@ class ClientTest(unittest.TestCase):
 
     def on_terminal(self, *words, columns=100, env=None):
         """On a terminal of that width; both streams are one."""
-        pid, terminal = pty.fork()
-        if pid == 0:
-            # The parent sets the width first: it writes a line when that is done.
-            sys.stdin.readline()
-            os.chdir(self.folder.name)
-            os.execve(PROGRAM, [PROGRAM, *words], self.env(env or {}))
-        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        attributes = termios.tcgetattr(terminal)
-        attributes[3] &= ~termios.ECHO
-        termios.tcsetattr(terminal, termios.TCSANOW, attributes)
-        os.write(terminal, b"go\n")
-        output = b""
-        while True:
-            try:
-                chunk = os.read(terminal, 65536)
-            except OSError:
-                break
-            if not chunk:
-                break
-            output += chunk
-        _, status = os.waitpid(pid, 0)
-        os.close(terminal)
-        text = output.decode().replace("\r\n", "\n")
-        return Ran(os.waitstatus_to_exitcode(status), text, text)
+        code, text = on_terminal([PROGRAM, *words], self.env(env or {}), self.folder.name, columns)
+        return Ran(code, text, text)
 
     def asked_once(self, method, path, body=None):
         self.assertEqual([(a.method, a.path) for a in self.server.asked], [(method, path)])
@@ -269,7 +245,7 @@ class Enqueue(ClientTest):
     def test_bad_input_is_refused_before_anything_is_sent(self):
         for words, says in (([], "type is required"), (["x", "--payload", "{"], "must be JSON"),
                             (["x", "--payload", "@/no/such"], "cannot read"), (["x", "--at", "tomorrow"], "--at"),
-                            (["x", "--at", "2026-01-01", "--in", "5m"], "--in"), (["x", "--priority", "high"], "--priority"),
+                            (["x", "--at", "2026-01-01", "--in", "5m"], "--in"), (["x", "--priority", "urgent"], "--priority"), (["x", "--priority", "6"], "--priority"),
                             (["x", "--tenant", "a b"], "tenant"), (["x", "--server", "ftp://x"], "http://HOST:PORT"),
                             (["x", "--key-file", "/no/such"], "cannot read"), (["x", "y"], "y"), (["x", "--bogus"], "bogus")):
             with self.subTest(words):

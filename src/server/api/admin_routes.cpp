@@ -46,7 +46,7 @@ Result<ApiKey> read_key_request(const RouteCall& call, ApiKey key) {
   if (json.type != JsonType::object) return json_error(text, json.offset, "", "expected an object");
   JsonFields fields(text, json, "");
   TRY_ASSIGN(key.name, fields.string("name"));
-  TRY(check_name("key name", key.name));
+  TRY(check_name("name", key.name));
   TRY_ASSIGN(const Json* const scope, fields.required("scope", JsonType::string));
   const auto known = scope_from(scope->text);
   if (!known) {
@@ -54,7 +54,7 @@ Result<ApiKey> read_key_request(const RouteCall& call, ApiKey key) {
   }
   key.scope = *known;
   TRY_ASSIGN(key.tenants, read_texts_field(fields, "tenants"));
-  for (const std::string& tenant : key.tenants) TRY(check_name("tenant", tenant));
+  for (const std::string& tenant : key.tenants) TRY(check_name("tenants", tenant));
   if (key.scope == Scope::admin && !key.tenants.empty()) {
     return fields.fail(*json.find("tenants"), "tenants", "an admin key is for all tenants");
   }
@@ -124,7 +124,7 @@ Result<HttpResponse> list_tenants(Services& services, const RouteCall& call) {
 Result<HttpResponse> put_tenant(Services& /*services*/, const RouteCall& call) {
   JsonObject answer;
   answer.text("tenant", call.tenant());
-  return json_answer(200, answer.str());  // writing under it has made it
+  return json_answer(200, answer.str());  // its first write makes it
 }
 
 Result<HttpResponse> delete_tenant(Services& services, const RouteCall& call) {

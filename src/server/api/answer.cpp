@@ -48,6 +48,8 @@ HttpResponse refusal(const Error& error, std::string_view thing) {
   const Told as = told(error.code);
   const bool named = error.code == ErrorCode::not_found && !thing.empty();
   JsonObject details;
+  if (!error.field.empty()) details.text("field", error.field);
+  if (error.line) details.integer("line", static_cast<std::int64_t>(*error.line));
   if (error.column) details.integer("column", static_cast<std::int64_t>(*error.column));
   return refusal(as.status, named ? fmt::format("{}_not_found", thing) : std::string(as.code), error.message,
                  details.str());

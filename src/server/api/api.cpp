@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/job.h"
+#include "server/api/first_write.h"
 
 namespace carillon::server {
 
@@ -139,10 +140,12 @@ void Api::dispatch(HttpRequest request, Reply reply) const {
                  .reply = std::move(reply)};
   const bool is_new = route.path.starts_with("/v1/tenants/{tenant}") && !services_.tenants.has(made.tenant());
   if (is_new) {
-    make_tenant(route, std::move(made));
-  } else {
-    call(route, std::move(made));
+    if (const auto checked = check_name("tenant", made.tenant()); !checked) {
+      return made.reply->send(refusal(checked.error(), "tenant"));
+    }
+    made.reply = making_tenant(services_, made.tenant(), made.caller.actor(), std::move(made.reply));
   }
+  call(route, std::move(made));
 }
 
 void Api::call(const Route& route, RouteCall call) const {
@@ -154,34 +157,6 @@ void Api::call(const Route& route, RouteCall call) const {
   HttpResponse busy = refusal(503, "store_unavailable", "too many calls wait; try again");
   busy.headers.push_back({.name = "retry-after", .value = "1"});
   reply->send(std::move(busy));
-}
-
-void Api::make_tenant(const Route& route, RouteCall call) const {
-  if (const auto checked = check_name("tenant", call.tenant()); !checked) {
-    return call.reply->send(refusal(checked.error(), "tenant"));
-  }
-  Node& node = services_.host.node();
-  const std::string tenant = call.tenant();
-  const std::string actor = call.caller.actor();
-  auto held = std::make_shared<RouteCall>(std::move(call));
-  node.post<Document>(
-      [&node, tenant, actor](Round& round) {
-        return node.store().admin().put_document(
-            {.key = {.tenant = tenant, .kind = std::string(kTenantKind), .name = {}}, .body = "{}"},
-            AuditRow{.at = round.now,
-                     .tenant = tenant,
-                     .actor = actor,
-                     .action = "tenant.make",
-                     .target = tenant,
-                     .detail = "{}"});
-      },
-      [this, &route, held, tenant](Result<Document> made) {
-        if (!made) return held->reply->send(refusal(made.error(), "tenant"));
-        services_.tenants.add(tenant);
-        // On a thread of the pool, whatever the route: this one is the engine's.
-        const bool taken = services_.pool.run([&route, held] { route.call(std::move(*held)); });
-        if (!taken) held->reply->send(refusal(503, "store_unavailable", "too many calls wait; try again"));
-      });
 }
 
 }  // namespace carillon::server

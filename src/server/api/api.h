@@ -34,8 +34,6 @@ class Api {
   std::expected<Admitted, HttpResponse> admit(const HttpRequest& request) const;
   std::expected<Caller, HttpResponse> caller_of(const HttpRequest& request, const Route& route) const;
   void call(const Route& route, RouteCall call) const;
-  // A tenant that an admin key writes under for the first time.
-  void make_tenant(const Route& route, RouteCall call) const;
 
   Services& services_;
   RouteTable table_;

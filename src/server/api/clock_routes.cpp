@@ -42,7 +42,7 @@ Result<Rehearsal::Move> read_move(const std::string& text) {
   TRY_ASSIGN(const std::optional<Duration> by, read_duration_field(text, fields, "advance"));
   const Json* const to = fields.optional("to");
   if (by.has_value() == (to != nullptr)) {
-    return invalid_request("give one of advance (a duration like \"1h\") and to (an instant)");
+    return invalid_field("advance", "give one of advance (a duration like \"1h\") and to (an instant)");
   }
   if (by) {
     move.to = *by;

@@ -6,6 +6,9 @@
 #include <utility>
 #include <variant>
 
+#include "base/json_writer.h"
+#include "core/job_id.h"
+
 namespace carillon::server {
 
 namespace {
@@ -23,6 +26,17 @@ std::string tenant_of(const Event& event) {
       event.body);
 }
 
+// The event log's line; a job that changed is named beside it, where those look who follow jobs alone.
+std::string data_of(const Event& event) {
+  std::string line = to_json_line(event);
+  const auto* const changed = std::get_if<JobChanged>(&event.body);
+  if (changed == nullptr) return line;
+  JsonObject job;
+  job.text("id", format_job_id(changed->job)).text("tenant", changed->tenant).text("state", to_string(changed->state));
+  line.pop_back();
+  return line + "," + job.str().substr(1);
+}
+
 }  // namespace
 
 void EventHub::hear(const Event& event) {
@@ -38,7 +52,16 @@ void EventHub::hear(const Event& event) {
     for (const Waiter& waiter : ended) waiter.done();
   }
   if (streams() == 0) return;
-  tell(fmt::format("event: {}\ndata: {}\n\n", name_of(event), to_json_line(event)), tenant_of(event));
+  tell(event);
+  // Who follows jobs wants to know that one runs; the engine calls that picked.
+  if (const auto* const picked = std::get_if<JobPicked>(&event.body)) {
+    tell({.at = event.at,
+          .body = JobChanged{.job = picked->job, .tenant = picked->tenant, .state = JobState::processing}});
+  }
+}
+
+void EventHub::tell(const Event& event) {
+  tell(fmt::format("event: {}\ndata: {}\n\n", name_of(event), data_of(event)), tenant_of(event));
 }
 
 void EventHub::tell(const std::string& text, const std::string& tenant) {

@@ -46,6 +46,7 @@ class EventHub {
     std::shared_ptr<Stream> stream;
     Caller caller;
   };
+  void tell(const Event& event);
   void tell(const std::string& text, const std::string& tenant);
 
   mutable std::mutex mutex_;

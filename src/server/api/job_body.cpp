@@ -6,6 +6,7 @@
 
 #include "core/job_fields.h"
 #include "core/job_template.h"
+#include "server/api/tenants.h"
 
 namespace carillon::server {
 
@@ -52,6 +53,17 @@ Result<JobId> read_dependency(std::string_view text, const Json& item, const std
   return *id;
 }
 
+// What the engine would refuse, said of the field of the body.
+Result<void> check_body(std::string_view text, const Json& object, const JobBodyPlace& place, NewJob job) {
+  if (job.tenant.empty()) job.tenant = kDefaultTenant;  // a follow-up's comes from the job before it
+  const auto checked = check_new_job(job);
+  if (checked) return {};
+  const std::string& field = checked.error().field;
+  const Json* const value = object.find(field);
+  return json_error(text, value == nullptr ? object.offset : value->offset,
+                    place.path.empty() ? field : fmt::format("{}.{}", place.path, field), checked.error().message);
+}
+
 }  // namespace
 
 Result<JobBody> read_job_body(std::string_view text, const Json& object, const JobBodyPlace& place) {
@@ -84,6 +96,7 @@ Result<JobBody> read_job_body(std::string_view text, const Json& object, const J
   if (subject != nullptr) body.job.subject = subject->text;
   TRY(fields.finish());
   body.job.options.created_by = place.created_by;
+  TRY(check_body(text, object, place, body.job));
   return body;
 }
 

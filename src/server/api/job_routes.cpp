@@ -48,7 +48,6 @@ void post_job(Services& services, RouteCall call) {
                                           {.tenant = call.tenant(),
                                            .created_by = call.caller.id,
                                            .defaults = services.host.node().rules().job_defaults()}));
-    TRY(check_new_job(job.job));
     return job;
   }();
   if (!body) return call.reply->send(refusal(body.error(), "job"));
@@ -85,8 +84,8 @@ Result<std::vector<JobBody>> read_batch(Services& services, const RouteCall& cal
   TRY_ASSIGN(const Json* const list, fields.required("jobs", JsonType::array));
   TRY(fields.finish());
   if (list->items.size() > kBatchMax) {
-    return invalid_request(
-        fmt::format("jobs has {} items; at most {} fit into one batch", list->items.size(), kBatchMax));
+    return invalid_field(
+        "jobs", fmt::format("jobs has {} items; at most {} fit into one batch", list->items.size(), kBatchMax));
   }
   std::vector<JobBody> jobs;
   std::vector<JobId> ids;
@@ -102,9 +101,6 @@ Result<std::vector<JobBody>> read_batch(Services& services, const RouteCall& cal
                                            .path = path,
                                            .earlier = ids,
                                            .defaults = defaults}));
-    if (const auto checked = check_new_job(job.job); !checked) {
-      return json_error(text, list->items[i].offset, path, checked.error().message);
-    }
     names_earlier = names_earlier || std::ranges::any_of(job.job.depends_on,
                                                          [&](JobId id) { return std::ranges::binary_search(ids, id); });
     ids.push_back(services.store.jobs().new_job_id());
@@ -160,10 +156,10 @@ Result<std::vector<JobState>> states_of(const std::optional<std::string>& text) 
     const std::size_t comma = std::min(left.find(','), left.size());
     const auto state = job_state_from(left.substr(0, comma));
     if (!state) {
-      return invalid_request(
-          fmt::format("query state: {} is none of waiting, queued, processing, dlq, done, skipped, "
-                      "cancelled, cutoff_reached, missed",
-                      quoted(left.substr(0, comma))));
+      return invalid_field("state",
+                           fmt::format("query state: {} is none of waiting, queued, processing, dlq, done, skipped, "
+                                       "cancelled, cutoff_reached, missed",
+                                       quoted(left.substr(0, comma))));
     }
     states.push_back(*state);
     if (comma == left.size()) return states;
@@ -190,7 +186,8 @@ Result<HttpResponse> list_jobs(Services& services, const RouteCall& call) {
   JobId before;
   if (cursor) {
     const auto id = parse_job_id(*cursor);
-    if (!id) return invalid_request(fmt::format("query cursor: {} is not one that a list gave", quoted(*cursor)));
+    if (!id)
+      return invalid_field("cursor", fmt::format("query cursor: {} is not one that a list gave", quoted(*cursor)));
     before = *id;
   }
   TRY_ASSIGN(const JobList list, services.host.client().jobs(query, before, static_cast<std::size_t>(limit)));
@@ -253,7 +250,7 @@ void get_job(Services& services, RouteCall call) {
   const auto wait = [&]() -> Result<std::optional<Duration>> {
     TRY_ASSIGN(const auto given, fields.duration("wait"));
     TRY(fields.finish());
-    if (given && *given > kWaitMax) return invalid_request("query wait: at most 60s");
+    if (given && *given > kWaitMax) return invalid_field("wait", "query wait: at most 60s");
     return given;
   }();
   if (!wait) return call.reply->send(refusal(wait.error(), "job"));
@@ -321,7 +318,7 @@ Result<HttpResponse> patch_job(Services& services, const RouteCall& call) {
     run_at = *instant;
   }
   TRY(fields.finish());
-  if (!priority && !run_at) return invalid_request("nothing to change: priority or run_at is to be given");
+  if (!priority && !run_at) return invalid_field("priority", "nothing to change: priority or run_at is to be given");
   TRY(services.client_of(call.caller).change(call.tenant(), id, priority, run_at));
   return show_job(services, call);
 }

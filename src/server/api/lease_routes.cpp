@@ -297,8 +297,8 @@ Result<std::vector<const Json*>> read_items(std::string_view text, const Json& j
   TRY_ASSIGN(const Json* const list, fields.required("items", JsonType::array));
   TRY(fields.finish());
   if (list->items.size() > kSettleMax) {
-    return invalid_request(
-        fmt::format("items has {} entries; at most {} fit into one call", list->items.size(), kSettleMax));
+    return invalid_field(
+        "items", fmt::format("items has {} entries; at most {} fit into one call", list->items.size(), kSettleMax));
   }
   std::vector<const Json*> items;
   for (const Json& item : list->items) items.push_back(&item);

@@ -12,7 +12,7 @@ Result<std::optional<std::string>> QueryFields::text(std::string_view name) {
   std::optional<std::string> found;
   for (const QueryItem& item : *query_) {
     if (item.name != name) continue;
-    if (found) return invalid_request(fmt::format("the query names {} twice", name));
+    if (found) return invalid_field(name, fmt::format("the query names {} twice", name));
     found = item.value;
   }
   return found;
@@ -22,7 +22,7 @@ Result<std::optional<Instant>> QueryFields::instant(std::string_view name) {
   TRY_ASSIGN(const auto given, text(name));
   if (!given) return std::nullopt;
   const auto at = parse_instant(*given);
-  if (!at) return invalid_request(fmt::format("query {}: {}", name, at.error().message));
+  if (!at) return invalid_field(name, fmt::format("query {}: {}", name, at.error().message));
   return *at;
 }
 
@@ -30,7 +30,7 @@ Result<std::optional<Duration>> QueryFields::duration(std::string_view name) {
   TRY_ASSIGN(const auto given, text(name));
   if (!given) return std::nullopt;
   const auto length = parse_duration(*given);
-  if (!length) return invalid_request(fmt::format("query {}: {}", name, length.error().message));
+  if (!length) return invalid_field(name, fmt::format("query {}: {}", name, length.error().message));
   return *length;
 }
 
@@ -42,8 +42,8 @@ Result<std::int64_t> QueryFields::integer(std::string_view name, std::int64_t ot
   const char* const end = given->data() + given->size();
   const auto [stopped, error] = std::from_chars(given->data(), end, number);
   if (error != std::errc() || stopped != end || number < min || number > max) {
-    return invalid_request(
-        fmt::format("query {} is {}; it must be a whole number from {} to {}", name, quoted(*given), min, max));
+    return invalid_field(
+        name, fmt::format("query {} is {}; it must be a whole number from {} to {}", name, quoted(*given), min, max));
   }
   return number;
 }
@@ -56,9 +56,9 @@ Result<void> QueryFields::finish() const {
       if (!known.empty()) known += ", ";
       known += name;
     }
-    return invalid_request(known.empty()
-                               ? fmt::format("unknown query parameter {}; this call takes none", quoted(item.name))
-                               : fmt::format("unknown query parameter {}; known are {}", quoted(item.name), known));
+    return invalid_field(
+        item.name, known.empty() ? fmt::format("unknown query parameter {}; this call takes none", quoted(item.name))
+                                 : fmt::format("unknown query parameter {}; known are {}", quoted(item.name), known));
   }
   return {};
 }

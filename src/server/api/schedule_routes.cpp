@@ -66,9 +66,15 @@ Result<std::optional<std::int64_t>> wanted_revision(const HttpRequest& request) 
   std::int64_t revision = 0;
   const auto [stopped, error] = std::from_chars(text.data(), text.data() + text.size(), revision);
   if (error != std::errc() || stopped != text.data() + text.size()) {
-    return invalid_request(fmt::format("If-Match is {}; it must be a revision, like \"3\"", quoted(*header)));
+    return invalid_field("if-match", fmt::format("If-Match is {}; it must be a revision, like \"3\"", quoted(*header)));
   }
   return revision;
+}
+
+// The object with `members` behind its own: what stands in the body stays where it is, and an error can point at it.
+std::string with_members(const std::string& text, const Json& json, std::string_view members) {
+  const bool joins = !json.members.empty() && !members.empty();
+  return fmt::format("{}{}{}}}", text.substr(0, text.rfind('}')), joins ? "," : "", members);
 }
 
 // The body with the name of the path in it; one of its own must be the same.
@@ -83,9 +89,7 @@ Result<std::string> named(const RouteCall& call) {
     }
     return text;
   }
-  const std::size_t brace = text.find('{');
-  return fmt::format("{}\"name\":{}{}{}", text.substr(0, brace + 1), json_string(name), json.members.empty() ? "" : ",",
-                     text.substr(brace + 1));
+  return with_members(text, json, fmt::format("\"name\":{}", json_string(name)));
 }
 
 Result<HttpResponse> put_schedule(Services& services, const RouteCall& call) {
@@ -105,17 +109,18 @@ Result<HttpResponse> patch_schedule(Services& services, const RouteCall& call) {
   if (changes.type != JsonType::object) return json_error(text, changes.offset, "", "expected an object");
   TRY_ASSIGN(const ScheduleInfo before, services.host.client().schedule(call.tenant(), call.params[1]));
   TRY_ASSIGN(const Json now, parse_json(before.definition));
-  JsonObject merged;
-  for (const JsonMember& member : now.members) {
-    if (changes.find(member.key) == nullptr) merged.raw(member.key, json_slice(before.definition, member.value));
-  }
   for (const JsonMember& member : changes.members) {
     if (member.key == "name") return json_error(text, member.offset, "name", "a schedule keeps its name");
-    if (member.value.type != JsonType::null) merged.raw(member.key, json_slice(text, member.value));
   }
-  TRY_ASSIGN(
-      const ScheduleInfo info,
-      services.client_of(call.caller).put_schedule(call.tenant(), merged.str(), revision.value_or(before.revision)));
+  std::string kept;
+  for (const JsonMember& member : now.members) {
+    if (changes.find(member.key) != nullptr) continue;
+    if (!kept.empty()) kept += ',';
+    kept += fmt::format("{}:{}", json_string(member.key), json_slice(before.definition, member.value));
+  }
+  TRY_ASSIGN(const ScheduleInfo info,
+             services.client_of(call.caller)
+                 .put_schedule(call.tenant(), with_members(text, changes, kept), revision.value_or(before.revision)));
   return shown(200, info);
 }
 

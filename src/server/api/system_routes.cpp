@@ -99,6 +99,12 @@ Result<HttpResponse> metrics(Services& services, const RouteCall& /*call*/) {
   return HttpResponse{.type = "text/plain; version=0.0.4", .body = services.metrics()};
 }
 
+template <typename T>
+Result<T> about(std::string_view field, Result<T> result) {
+  if (!result) return std::unexpected(about_field(field, std::move(result).error()));
+  return result;
+}
+
 Result<HttpResponse> preview_trigger(Services& services, const RouteCall& call) {
   const std::string& text = call.request.body;
   TRY_ASSIGN(const Json json, parse_json(text));
@@ -108,13 +114,13 @@ Result<HttpResponse> preview_trigger(Services& services, const RouteCall& call) 
   if (trigger == nullptr) return fields.missing("trigger", "an object like {\"kind\": \"daily\", \"at\": \"08:00\"}");
   Schedule schedule{.name = "preview"};
   if (trigger->type == JsonType::string) {
-    TRY_ASSIGN(schedule.trigger, parse_trigger_text(trigger->text));
+    TRY_ASSIGN(schedule.trigger, about("trigger", parse_trigger_text(trigger->text)));
   } else {
     TRY_ASSIGN(schedule.trigger, parse_trigger_json(text, *trigger, "trigger"));
   }
   TRY_ASSIGN(const Json* const timezone, fields.optional("timezone", JsonType::string));
   const std::string zone_name = timezone == nullptr ? "UTC" : timezone->text;
-  TRY_ASSIGN(const Zone zone, Zone::load(zone_name));
+  TRY_ASSIGN(const Zone zone, about("timezone", Zone::load(zone_name)));
   Instant from = services.now();
   if (const Json* const given = fields.optional("from")) {
     TRY_ASSIGN(from, read_json_instant(text, *given, "from"));
@@ -125,19 +131,21 @@ Result<HttpResponse> preview_trigger(Services& services, const RouteCall& call) 
   }
   TRY_ASSIGN(const Json* const dst, fields.optional("dst", JsonType::object));
   if (dst != nullptr) {
-    JsonFields about(text, *dst, "dst");
-    TRY_ASSIGN(const Json* const gap, about.optional("gap", JsonType::string));
-    TRY_ASSIGN(const Json* const overlap, about.optional("overlap", JsonType::string));
-    TRY(about.finish());
+    JsonFields policies(text, *dst, "dst");
+    TRY_ASSIGN(const Json* const gap, policies.optional("gap", JsonType::string));
+    TRY_ASSIGN(const Json* const overlap, policies.optional("overlap", JsonType::string));
+    TRY(policies.finish());
     if (gap != nullptr) {
-      TRY_ASSIGN(schedule.dst.gap, parse_dst_gap(gap->text));
+      TRY_ASSIGN(schedule.dst.gap, about("dst.gap", parse_dst_gap(gap->text)));
     }
     if (overlap != nullptr) {
-      TRY_ASSIGN(schedule.dst.overlap, parse_dst_overlap(overlap->text));
+      TRY_ASSIGN(schedule.dst.overlap, about("dst.overlap", parse_dst_overlap(overlap->text)));
     }
   }
   TRY(fields.finish());
-  if (!has_times(schedule)) return invalid_configuration("the trigger after has no times of its own");
+  if (!has_times(schedule)) {
+    return about("trigger", Result<HttpResponse>(invalid_configuration("the trigger after has no times of its own")));
+  }
   TRY_ASSIGN(const Timetable timetable, timetable_of(schedule, zone, from));
   JsonArray items;
   for (const PreviewItem& item : preview(timetable, from, static_cast<std::size_t>(count))) {

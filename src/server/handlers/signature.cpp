@@ -85,8 +85,9 @@ std::string make_secret() {
 Result<void> check_secret(std::string_view secret) {
   // Never shown, not even in part.
   if (!key_of(secret)) {
-    return invalid_request(fmt::format("the secret of a webhook must be \"whsec_\" and the Base64 of {} to {} bytes",
-                                       kSecretBytesMin, kSecretBytesMax));
+    return invalid_field("secret",
+                         fmt::format("the secret of a webhook must be \"whsec_\" and the Base64 of {} to {} bytes",
+                                     kSecretBytesMin, kSecretBytesMax));
   }
   return {};
 }

@@ -31,10 +31,11 @@ Result<std::string> optional_text(JsonFields& fields, std::string_view name) {
 Result<WebhookConfig> read_fields(std::string_view text, JsonFields& fields) {
   TRY_ASSIGN(const std::string kind, fields.string("kind"));
   if (kind != "webhook") {
-    return invalid_configuration(fmt::format(
+    auto other = invalid_configuration(fmt::format(
         "a handler of kind {} cannot be set here: \"webhook\" can; exec and email are the operator's, in the "
         "configuration file",
         quoted(kind)));
+    return std::unexpected(about_field("kind", std::move(other).error()));
   }
   WebhookConfig config;
   TRY_ASSIGN(config.url, fields.string("url"));
@@ -42,13 +43,13 @@ Result<WebhookConfig> read_fields(std::string_view text, JsonFields& fields) {
   if (!config.secret.empty()) TRY(check_secret(config.secret));
   TRY_ASSIGN(config.limits, read_texts_field(fields, "limits"));
   if (config.limits.size() > kLimitsMax) {
-    return invalid_request(fmt::format("limits may name {} limits, not {}", kLimitsMax, config.limits.size()));
+    return invalid_field("limits", fmt::format("limits may name {} limits, not {}", kLimitsMax, config.limits.size()));
   }
-  for (const std::string& limit : config.limits) TRY(check_name("limit", limit));
+  for (const std::string& limit : config.limits) TRY(check_name("limits", limit));
   TRY_ASSIGN(config.timeout, read_duration_field(text, fields, "timeout"));
   if (config.timeout && (*config.timeout < std::chrono::seconds(1) || *config.timeout > kWebhookTimeoutMax)) {
-    return invalid_request(fmt::format("timeout must be 1s to {}, not {}", format_duration(kWebhookTimeoutMax),
-                                       format_duration(*config.timeout)));
+    return invalid_field("timeout", fmt::format("timeout must be 1s to {}, not {}", format_duration(kWebhookTimeoutMax),
+                                                format_duration(*config.timeout)));
   }
   return config;
 }
@@ -71,10 +72,12 @@ JsonObject public_fields(const WebhookConfig& config) {
 
 Result<WebhookConfig> parse_webhook(std::string_view text, const AddressGuard& guard) {
   TRY_ASSIGN(const Json root, parse_object(text));
-  JsonFields fields(text, root, std::string(kName));
+  JsonFields fields(text, root, "");
   TRY_ASSIGN(WebhookConfig config, read_fields(text, fields));
   TRY(fields.finish());
-  TRY(guard.check_url(config.url));
+  if (auto checked = guard.check_url(config.url); !checked) {
+    return std::unexpected(about_field("url", std::move(checked).error()));
+  }
   return config;
 }
 

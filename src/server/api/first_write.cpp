@@ -1,0 +1,55 @@
+#include "server/api/first_write.h"
+
+#include <utility>
+
+namespace carillon::server {
+
+namespace {
+
+class FirstWriteReply final : public ReplySink {
+ public:
+  FirstWriteReply(Services& services, std::string tenant, std::string actor, Reply reply)
+      : services_(services), tenant_(std::move(tenant)), actor_(std::move(actor)), reply_(std::move(reply)) {}
+  FirstWriteReply(const FirstWriteReply&) = delete;
+  FirstWriteReply& operator=(const FirstWriteReply&) = delete;
+  ~FirstWriteReply() override = default;
+
+  void send(HttpResponse response) override {
+    if (response.status >= 300) return reply_->send(std::move(response));
+    Node& node = services_.host.node();
+    node.post<void>(
+        [&services = services_, &node, tenant = tenant_, actor = actor_](Round& round) -> Result<void> {
+          if (services.tenants.has(tenant)) return {};  // another call was the first
+          TRY(node.store().admin().put_document(
+              {.key = {.tenant = tenant, .kind = std::string(kTenantKind), .name = {}}, .body = "{}"},
+              AuditRow{.at = round.now,
+                       .tenant = tenant,
+                       .actor = actor,
+                       .action = "tenant.make",
+                       .target = tenant,
+                       .detail = "{}"}));
+          return {};
+        },
+        [&services = services_, tenant = tenant_, reply = reply_, response = std::move(response)](Result<void> made) {
+          if (!made) return reply->send(refusal(made.error(), "tenant"));
+          services.tenants.add(tenant);
+          reply->send(response);
+        });
+  }
+  std::shared_ptr<Stream> stream(HttpResponse head) override { return reply_->stream(std::move(head)); }
+  void on_gone(std::function<void()> gone) override { reply_->on_gone(std::move(gone)); }
+
+ private:
+  Services& services_;
+  const std::string tenant_;
+  const std::string actor_;
+  const Reply reply_;
+};
+
+}  // namespace
+
+Reply making_tenant(Services& services, std::string tenant, std::string actor, Reply reply) {
+  return std::make_shared<FirstWriteReply>(services, std::move(tenant), std::move(actor), std::move(reply));
+}
+
+}  // namespace carillon::server

@@ -1,0 +1,15 @@
+// The first write under a tenant makes it: once the write is done and before that is answered. One that is refused
+// makes nothing.
+#pragma once
+
+#include <string>
+
+#include "server/api/services.h"
+#include "server/http/reply.h"
+
+namespace carillon::server {
+
+// A reply that lets a success through when `tenant` exists. `actor` is who made it. The services must outlive it.
+Reply making_tenant(Services& services, std::string tenant, std::string actor, Reply reply);
+
+}  // namespace carillon::server

@@ -1,0 +1,184 @@
+"""The command line against a real server: what it prints on a terminal and in a pipe, how it exits, what it watches.
+
+  cli_test.py PROGRAM
+"""
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+from server import Server
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "cli_client"))
+from terminal import on_terminal  # noqa: E402
+
+PROGRAM = os.path.abspath(sys.argv.pop(1))
+T = "/v1/tenants/default"
+DONE, FAILED, USAGE, NOT_FOUND, CONFLICT, UNREACHABLE = range(6)
+
+
+class CommandLine(unittest.TestCase):
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server(PROGRAM)
+        cls.server.start()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.__exit__()
+
+    def environment(self, **more):
+        return {"PATH": os.path.dirname(PROGRAM) + ":" + os.environ["PATH"], "LC_ALL": "C.UTF-8", "TERM": "xterm",
+                "HOME": "/nonexistent", "CARILLON_SERVER": f"http://127.0.0.1:{self.server.port}", **more}
+
+    def ran(self, *words, stdin="", **environment):
+        return subprocess.run([PROGRAM, *words], input=stdin, capture_output=True, text=True, timeout=60, cwd=self.server.folder,
+                              env=self.environment(**environment), check=False)
+
+    def exits(self, code, *words, **options):
+        ran = self.ran(*words, **options)
+        self.assertEqual(ran.returncode, code, f"{words}: {ran.stdout}{ran.stderr}")
+        return ran
+
+    def answer(self, *words, **options):
+        return json.loads(self.exits(DONE, *words, **options).stdout)
+
+    def on_terminal(self, *words, columns=160, **environment):
+        return on_terminal([PROGRAM, *words], self.environment(**environment), self.server.folder, columns)
+
+    def enqueue(self, *words):
+        return self.exits(DONE, "enqueue", *words).stdout.strip()
+
+    def leased(self, kind):
+        return self.server.post("/v1/leases", {"worker": "w", "types": [kind], "wait": "10s"}).json["items"][0]
+
+    # ---- What is printed ----
+    def test_json_in_a_pipe_and_a_table_on_a_terminal(self):
+        job = self.enqueue("cli.table", "--payload", '{"a": 1}', "--in", "1h")
+        listed = self.answer("jobs", "list", "--type", "cli.table")
+        self.assertEqual([one["id"] for one in listed["items"]], [job])
+        code, text = self.on_terminal("jobs", "list", "--type", "cli.table")
+        self.assertEqual(code, DONE)
+        self.assertIn("\x1b[1mID\x1b[0m", text.splitlines()[0])
+        self.assertIn(job, text)
+        _, plain = self.on_terminal("jobs", "list", "--type", "cli.table", NO_COLOR="1")
+        self.assertNotIn("\x1b", plain)
+        self.assertIn(job, plain)
+        _, as_json = self.on_terminal("jobs", "list", "--type", "cli.table", "--json")
+        self.assertEqual(json.loads(as_json)["items"][0]["id"], job)
+
+    def test_every_list_reads_a_real_answer(self):
+        self.server.put(T + "/schedules/cli", {"trigger": {"kind": "daily", "at": "08:00"}, "job": {"type": "never"}})
+        self.server.put(T + "/limits/cli", {"rate": 5, "per": "1s"})
+        self.enqueue("cli.list", "--in", "1h")
+        for words in (["jobs"], ["dlq"], ["schedules"], ["tenants"], ["queues"], ["limits"], ["keys"], ["status"], ["config"]):
+            with self.subTest(words):
+                self.assertIsInstance(self.answer(*words), dict)
+                code, text = self.on_terminal(*words, NO_COLOR="1")
+                self.assertEqual(code, DONE, text)
+                self.assertFalse(text.startswith("{"), text)
+                self.assertNotIn("\x1b", text)
+
+    # ---- The life of things ----
+    def test_a_job_from_the_shell(self):
+        job = self.enqueue("cli.life", "--payload", "-", "--key", "cli-1", "--priority", "high", "--in", "1h")
+        self.assertEqual(self.enqueue("cli.life", "--payload", "-", "--key", "cli-1", "--in", "1h"), job)
+        self.assertEqual(self.answer("jobs", "show", job)["priority"], 2)
+        self.assertIn("summary", self.answer("explain", job))
+        self.assertEqual(self.answer("jobs", "cancel", job)["state"], "cancelled")
+
+    def test_a_schedule_from_a_file(self):
+        path = os.path.join(self.server.folder, "digest.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"name": "digest", "trigger": {"kind": "daily", "at": "08:00"}, "job": {"type": "cli.digest"}}, file)
+        self.assertEqual(self.answer("schedules", "put", path)["revision"], 1)
+        self.assertEqual(len(self.answer("schedules", "preview", "digest", "--count", "3")["items"]), 3)
+        self.assertIsNotNone(self.answer("schedules", "pause", "digest")["paused_until"])
+        self.assertIsNone(self.answer("schedules", "resume", "digest")["paused_until"])
+        self.assertEqual(self.answer("schedules", "trigger", "digest")["origin"], "manual")
+        self.assertIn("summary", self.answer("explain", "digest"))
+        self.exits(DONE, "schedules", "delete", "digest")
+        self.exits(NOT_FOUND, "schedules", "show", "digest")
+
+    def test_parked_jobs_in_bulk(self):
+        for _ in range(3):
+            self.enqueue("cli.parked")
+            leased = self.leased("cli.parked")
+            self.server.post(f"{T}/jobs/{leased['id']}/fail", {"token": leased["token"], "error": "no", "permanent": True})
+        self.assertEqual(len(self.answer("dlq", "list", "--type", "cli.parked")["items"]), 3)
+        code, text = self.on_terminal("dlq", "discard", "--filter", "type=cli.parked")
+        self.assertEqual(code, DONE, text)
+        self.assertIn("3", text)
+        self.assertEqual(self.answer("dlq", "list", "--type", "cli.parked")["items"], [])
+
+    # ---- Watching ----
+    def test_watching_all_jobs_and_one(self):
+        watching = subprocess.Popen([PROGRAM, "jobs", "watch", "--count", "3"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                    cwd=self.server.folder, env=self.environment())
+        # It tells of what comes after it listens; until then jobs of another kind come in vain.
+        time.sleep(1)
+        job = self.enqueue("cli.watched")
+
+        def work():
+            leased = self.leased("cli.watched")
+            time.sleep(0.3)
+            self.server.post(f"{T}/jobs/{job}/complete", {"token": leased["token"]})
+        worker = threading.Thread(target=work)
+        worker.start()
+        one = self.exits(DONE, "jobs", "watch", job)
+        worker.join(timeout=30)
+        self.assertEqual(json.loads(one.stdout.splitlines()[-1])["state"], "done")
+        out, err = watching.communicate(timeout=30)
+        self.assertEqual(watching.returncode, DONE, err)
+        self.assertEqual([(json.loads(line)["id"], json.loads(line)["state"]) for line in out.splitlines()],
+                         [(job, "queued"), (job, "processing"), (job, "done")])
+
+    # ---- How it exits ----
+    def test_exit_codes(self):
+        job = self.enqueue("cli.codes", "--in", "1h")
+        absent = "01968e2c-5b1a-7000-8000-000000000001"
+        self.exits(DONE, "jobs", "show", job)
+        self.exits(FAILED, "status", CARILLON_KEY="no.such-key")
+        self.exits(USAGE, "jobs", "bogus")
+        self.exits(USAGE, "enqueue", "not a type")
+        self.exits(NOT_FOUND, "jobs", "show", absent)
+        self.exits(NOT_FOUND, "explain", absent)
+        self.exits(CONFLICT, "jobs", "retry", job)
+        self.exits(UNREACHABLE, "status", "--server", "http://127.0.0.1:1")
+        bad = self.exits(CONFLICT, "enqueue", "cli.codes", "--key", "cli-codes", "--payload", "1", "--in", "1h") \
+            if self.enqueue("cli.codes", "--key", "cli-codes", "--in", "1h") else None
+        self.assertIn("idempotency_conflict", bad.stderr)
+        for words in (["jobs", "show", absent], ["jobs", "retry", job]):
+            ran = self.ran(*words)
+            self.assertEqual(ran.stdout, "")
+            self.assertRegex(ran.stderr, r"^carillon: .*\n$")
+
+    def test_a_parked_job_that_is_watched_fails(self):
+        job = self.enqueue("cli.fails")
+        leased = self.leased("cli.fails")
+        self.server.post(f"{T}/jobs/{job}/fail", {"token": leased["token"], "error": "no", "permanent": True})
+        self.exits(FAILED, "jobs", "watch", job)
+
+    # ---- The machine ----
+    def test_doctor_beside_its_server(self):
+        ran = self.ran("doctor")
+        found = {item["check"]: item["result"] for item in json.loads(ran.stdout)["items"]}
+        for check in ("configuration", "folder", "database", "clock", "time zones", "server", "version"):
+            self.assertEqual(found[check], "ok", ran.stdout)
+        self.assertEqual(ran.returncode, DONE, ran.stdout)
+
+    def test_bash_completes(self):
+        script = 'source <(carillon completion bash); COMP_WORDS=(carillon jobs re); COMP_CWORD=2; COMP_LINE="carillon jobs re"; ' \
+                 'COMP_POINT=${#COMP_LINE}; $(complete -p carillon | sed "s/.*-F \\([^ ]*\\).*/\\1/") carillon re jobs; echo "${COMPREPLY[@]}"'
+        ran = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60, cwd=self.server.folder, env=self.environment(),
+                             check=False)
+        self.assertEqual(ran.stdout.split(), ["retry", "rerun"], ran.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)
