@@ -1,8 +1,20 @@
 #include "base/json_writer.h"
 
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/check.h"
 #include "base/json.h"
 
 namespace carillon {
+
+std::string json_number(double value) {
+  CHECK(std::isfinite(value));
+  constexpr double kMillion = 1e6;
+  const double rounded = std::round(value * kMillion) / kMillion;
+  return fmt::format("{}", std::isfinite(rounded) ? rounded : value);
+}
 
 JsonObject& JsonObject::raw(std::string_view name, std::string_view value) {
   if (!members_.empty()) members_ += ',';
@@ -15,6 +27,8 @@ JsonObject& JsonObject::raw(std::string_view name, std::string_view value) {
 JsonObject& JsonObject::text(std::string_view name, std::string_view value) { return raw(name, json_string(value)); }
 
 JsonObject& JsonObject::integer(std::string_view name, std::int64_t value) { return raw(name, std::to_string(value)); }
+
+JsonObject& JsonObject::number(std::string_view name, double value) { return raw(name, json_number(value)); }
 
 JsonObject& JsonObject::boolean(std::string_view name, bool value) { return raw(name, value ? "true" : "false"); }
 
