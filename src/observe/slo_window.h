@@ -60,8 +60,8 @@ class SloWindow {
   SloMeasure measure_cutoffs() const;
   SloMeasure measure_count(std::uint64_t Minute::* count, double most) const;
 
-  const SloConfig config_;
-  const std::int64_t length_;                   // in minutes
+  SloConfig config_;
+  std::int64_t length_;                         // in minutes
   std::deque<Minute> minutes_;                  // oldest first; only those with samples
   std::optional<std::int64_t> first_depth_at_;  // the minute of the first depth ever
 };

@@ -78,7 +78,7 @@ TEST(SloWindow, QueuePressureIsTheMeanDepth) {
   SloConfig config;
   config.depth_avg_max = 10;
   SloWindow window(config);
-  for (const std::uint64_t depth : {0, 20}) window.hear(QueueDepth{.depth = depth}, kStart);
+  for (const std::uint64_t depth : {0U, 20U}) window.hear(QueueDepth{.depth = depth}, kStart);
   EXPECT_FALSE(measure(window, Slo::queue_pressure).over);
   window.hear(QueueDepth{.depth = 11}, kStart);
   EXPECT_TRUE(measure(window, Slo::queue_pressure).over);
