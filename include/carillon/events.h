@@ -19,7 +19,7 @@
 
 namespace carillon {
 
-// E1: one round of the planner that looked at subjects.
+// E1: one round that looked at what is due: planned it, or closed what has reached its cutoff.
 struct TickStopped {
   Duration duration{};
   std::uint64_t users_scanned = 0;
@@ -28,12 +28,12 @@ struct TickStopped {
   std::uint64_t cutoff_finalized = 0;
 };
 
-// E2: jobs that are due and wait for a slot, once a tick if it changed.
+// E2: jobs that are due and wait for a slot, once a tick.
 struct QueueDepth {
   std::uint64_t depth = 0;
 };
 
-// E3: attempts that run, once a tick if it changed.
+// E3: attempts that run, once a tick.
 struct InFlight {
   std::uint32_t in_flight = 0;
   std::uint32_t max_concurrency = 0;
@@ -59,6 +59,10 @@ struct Finalized {
   Instant slot;
   JobState status = JobState::done;
   std::uint64_t count = 1;  // of a range
+  // Of a delivery: the minute of the day by which it is due (0..1439), and that day, as its schedule counts them.
+  // Without them the event log shows the slot's, in UTC.
+  std::optional<std::uint16_t> due_bucket;
+  std::string today;  // 2026-03-29
 };
 
 // A job is in another state than before.
@@ -139,9 +143,21 @@ struct StoreRecovered {
   Duration after{};  // since the first of them
 };
 
-using EventBody =
-    std::variant<TickStopped, QueueDepth, InFlight, JobStopped, Finalized, JobChanged, JobPicked, StaleWord, Deferred,
-                 RateLimited, Missed, LeaseLost, HandlerAbandoned, EnqueueIgnored, StoreFailed, StoreRecovered>;
+// An objective was over its threshold in so many evaluations in a row: told once, and again only after it recovered.
+struct SloBreached {
+  std::string slo;  // job_latency
+  double value = 0;
+  double threshold = 0;
+  std::string unit;  // ms, ratio, jobs, leases
+  Duration window{};
+  std::uint32_t breaches_in_a_row = 1;
+  std::string reason;                       // growth: the queue grew in every minute of the window
+  std::optional<std::uint16_t> due_bucket;  // the minute of day whose deliveries missed most
+};
+
+using EventBody = std::variant<TickStopped, QueueDepth, InFlight, JobStopped, Finalized, JobChanged, JobPicked,
+                               StaleWord, Deferred, RateLimited, Missed, LeaseLost, HandlerAbandoned, EnqueueIgnored,
+                               StoreFailed, StoreRecovered, SloBreached>;
 
 struct Event {
   Instant at;

@@ -1,9 +1,13 @@
 #include "base/json_writer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 
+#include "base/check.h"
 #include "base/json.h"
 
 namespace carillon {
@@ -31,6 +35,13 @@ void append_name(std::string& members, std::string_view name) {
 
 }  // namespace
 
+std::string json_number(double value) {
+  CHECK(std::isfinite(value));
+  constexpr double kMillion = 1e6;
+  const double rounded = std::round(value * kMillion) / kMillion;
+  return fmt::format("{}", std::isfinite(rounded) ? rounded : value);
+}
+
 JsonObject& JsonObject::raw(std::string_view name, std::string_view value) {
   append_name(members_, name);
   members_ += value;
@@ -48,6 +59,8 @@ JsonObject& JsonObject::integer(std::string_view name, std::int64_t value) {
   const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), value);
   return raw(name, {digits.data(), end});
 }
+
+JsonObject& JsonObject::number(std::string_view name, double value) { return raw(name, json_number(value)); }
 
 JsonObject& JsonObject::boolean(std::string_view name, bool value) { return raw(name, value ? "true" : "false"); }
 

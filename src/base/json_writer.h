@@ -11,10 +11,14 @@
 
 namespace carillon {
 
+// A measured value, to the millionth: 12.5, 300. It must be finite.
+std::string json_number(double value);
+
 class JsonObject {
  public:
   JsonObject& text(std::string_view name, std::string_view value);
   JsonObject& integer(std::string_view name, std::int64_t value);
+  JsonObject& number(std::string_view name, double value);
   JsonObject& boolean(std::string_view name, bool value);
   // `value` is JSON already.
   JsonObject& raw(std::string_view name, std::string_view value);

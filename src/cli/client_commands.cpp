@@ -22,6 +22,7 @@
 #include "cli/schedules_commands.h"
 #include "cli/serve_flags.h"
 #include "cli/session.h"
+#include "cli/slo_command.h"
 #include "cli/status_commands.h"
 #include "cli/tenants_commands.h"
 #include "cli/terminal.h"
@@ -79,6 +80,7 @@ class Builder {
     add_limits();
     add_keys();
     add_config();
+    add_slo();
     add_status();
     add_doctor();
   }
@@ -398,6 +400,8 @@ class Builder {
       exit_code = finish(check_config(*flags, *json || !stdout_is_terminal()));
     });
   }
+
+  void add_slo() { on(app_.add_subcommand("slo", "How each objective stands"), show_slo); }
 
   void add_status() { on(app_.add_subcommand("status", "How the server is"), show_status); }
 

@@ -22,6 +22,7 @@
 #include "core/duration.h"
 #include "core/instant.h"
 #include "observe/log_line.h"
+#include "observe/slo_config.h"
 
 namespace carillon::daemon {
 
@@ -38,18 +39,6 @@ struct ClockSetting {
   Instant start;
   double speed = 0;  // 0: stands still until it is told
   friend bool operator==(const ClockSetting&, const ClockSetting&) = default;
-};
-
-// When the watcher warns.
-struct SloConfig {
-  Duration eval = std::chrono::minutes(1);
-  Duration window = std::chrono::minutes(15);
-  Duration tick_budget = std::chrono::milliseconds(300);
-  double sat_ratio = 0.8;
-  double depth_avg_max = 1000;
-  Duration job_p95_max = std::chrono::minutes(1);
-  double cutoff_rate_max = 0.05;
-  std::uint32_t breach_consecutive = 3;
 };
 
 // What windows are made of, unless a schedule says otherwise.

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "daemon/config_address.h"
 #include "daemon/rehearsal_mark.h"
 #include "daemon/serve_settings.h"
@@ -29,6 +30,7 @@
 #include "observe/log.h"
 #include "observe/log_events.h"
 #include "observe/metrics.h"
+#include "observe/slo_watcher.h"
 #include "server/api/api.h"
 #include "server/api/handler_book.h"
 #include "server/handlers/email_handler.h"
@@ -182,6 +184,7 @@ class Server {
         log_(log),
         clock_(std::move(parts.clock)),
         store_(std::move(parts.store)),
+        slo_(config_.slo, store_->jobs().now()),
         rehearsal_(clock_ ? std::make_unique<Rehearsal>(*clock_) : nullptr),
         sender_(std::make_shared<WebhookSender>(WebhookSender::Options{.guard = parts.guard})),
         host_(*store_, host_options(loaded)),
@@ -198,6 +201,7 @@ class Server {
                   .guard = std::move(parts.guard),
                   .pins = config_pins(loaded),
                   .metrics = [this] { return metrics_.text(); },
+                  .slo = [this] { return slo_.json(); },
                   .rehearsal = rehearsal_.get(),
                   .store_kind = config_.db.substr(0, config_.db.find(':')),
                   .behind_proxy = config_.behind_proxy} {
@@ -221,10 +225,12 @@ class Server {
     }
     host_.on_event([this](const Event& event) {
       metrics_.hear(event);
+      slo_.hear(event, boot_now());
       log_event(log_, event);
       if (event_log_) event_log_->hear(event);
       events_.hear(event);
     });
+    for (const Slo slo : kSlos) metrics_.set_slo(to_string(slo), false);
     host_.start();
     api_ = std::make_unique<Api>(services_);
     http_ = std::make_unique<HttpServer>(
@@ -233,6 +239,7 @@ class Server {
         [this](const HttpRequest& head, std::size_t& body_max) { return api_->on_head(head, body_max); });
     TRY(http_->start());
     keep_streams_alive();
+    watch_objectives();
     LogLine line(LogLevel::info, "started");
     line.text("version", version())
         .text("address", format_listen({.address = config_.listen.address, .port = http_->port()}));
@@ -344,6 +351,17 @@ class Server {
     });
   }
 
+  void watch_objectives() {
+    timers_.after(config_.slo.eval, [this] {
+      for (const SloTurn& turn : slo_.evaluate({.boot = boot_now(), .now = services_.now()})) {
+        log_.write(turn.line());
+        metrics_.set_slo(to_string(turn.slo), turn.standing.breached);
+        if (turn.standing.breached) host_.node().announce(turn.event());
+      }
+      watch_objectives();
+    });
+  }
+
   void warn_of_lost_events() {
     if (!event_log_ || event_log_->lost() == told_lost_) return;
     told_lost_ = event_log_->lost();
@@ -361,6 +379,7 @@ class Server {
   Log& log_;
   const std::unique_ptr<RehearsalClock> clock_;
   const std::unique_ptr<Store> store_;
+  SloWatcher slo_;
   const std::unique_ptr<Rehearsal> rehearsal_;
   KeyRing keys_;
   Sessions sessions_;

@@ -14,10 +14,9 @@ constexpr auto kConfigFields =
     std::to_array<std::string_view>({"enabled", "max_concurrent_jobs", "check_interval_seconds", "timezone",
                                      "default_retry_max_attempts", "default_retry_backoff_seconds", "retention"});
 
-// They wait for the watcher of objectives and for windows.
-constexpr auto kUnused = std::to_array<std::string_view>(
-    {"slo_eval_ms", "slo_window_minutes", "tick_budget_ms", "sat_ratio", "depth_avg_max", "job_p95_max_ms",
-     "cutoff_rate_max", "breach_consecutive", "scheduler.max_backfill_windows", "scheduler.min_window_seconds"});
+// They wait for windows.
+constexpr auto kUnused =
+    std::to_array<std::string_view>({"scheduler.max_backfill_windows", "scheduler.min_window_seconds"});
 
 // Only what was given holds against the stored configuration: a default ranks below it.
 template <typename T>
@@ -55,8 +54,7 @@ std::vector<std::string> unused_settings(const LoadedConfig& loaded) {
   for (const EffectiveSetting& setting : loaded.settings) {
     if (setting.source == ConfigSource::standard) continue;
     if (std::ranges::find(kUnused, setting.key) == kUnused.end()) continue;
-    lines.push_back(
-        fmt::format("{} ({}) is not used yet: the SLO watcher and windows come later", setting.key, setting.origin));
+    lines.push_back(fmt::format("{} ({}) is not used yet: windows come later", setting.key, setting.origin));
   }
   return lines;
 }

@@ -1,6 +1,7 @@
 #include <carillon/events.h>
 #include <fmt/format.h>
 
+#include "base/json.h"
 #include "base/json_writer.h"
 
 namespace carillon {
@@ -35,11 +36,12 @@ struct Line {
   }
 };
 
-// The minute of the slot's day, and that day, as S0 counts them.
-void add_bucket(Line& line, Instant slot) {
-  const auto day = std::chrono::floor<std::chrono::days>(slot);
-  line.metadata.integer("due_bucket", std::chrono::floor<std::chrono::minutes>(slot - day).count());
-  line.metadata.text("today", format_instant(day).substr(0, 10));
+// The minute of the delivery's day, and that day, as S0 counts them; of other occurrences, the slot's own.
+void add_bucket(Line& line, const Finalized& finalized) {
+  const auto day = std::chrono::floor<std::chrono::days>(finalized.slot);
+  const auto minute = std::chrono::floor<std::chrono::minutes>(finalized.slot - day).count();
+  line.metadata.integer("due_bucket", finalized.due_bucket ? *finalized.due_bucket : minute);
+  line.metadata.text("today", finalized.today.empty() ? format_instant(day).substr(0, 10) : finalized.today);
 }
 
 Line line_of(const Event& event) {
@@ -77,7 +79,7 @@ Line line_of(const Event& event) {
                    line.metadata.text("status",
                                       finalized.status == JobState::done ? "success" : to_string(finalized.status));
                    line.metadata.integer("count", number(finalized.count));
-                   add_bucket(line, finalized.slot);
+                   add_bucket(line, finalized);
                  },
                  [&](const JobChanged& changed) {
                    line.metadata.text("id", format_job_id(changed.job)).text("tenant", changed.tenant);
@@ -126,6 +128,14 @@ Line line_of(const Event& event) {
                    line.measurements.integer("failures", recovered.failures)
                        .integer("duration_ms", milliseconds(recovered.after));
                  },
+                 [&](const SloBreached& breached) {
+                   line.measurements.number("value", breached.value).number("threshold", breached.threshold);
+                   line.metadata.text("slo", breached.slo).text("unit", breached.unit);
+                   line.metadata.text("window", format_duration(breached.window));
+                   line.metadata.integer("breaches_in_a_row", breached.breaches_in_a_row);
+                   line.metadata.raw("reason", breached.reason.empty() ? "null" : json_string(breached.reason));
+                   line.metadata.raw("due_bucket", breached.due_bucket ? fmt::to_string(*breached.due_bucket) : "null");
+                 },
              },
              event.body);
   return line;
@@ -152,6 +162,7 @@ std::string_view name_of(const Event& event) {
           [](const EnqueueIgnored&) -> std::string_view { return "enqueue.ignored"; },
           [](const StoreFailed&) -> std::string_view { return "store.failed"; },
           [](const StoreRecovered&) -> std::string_view { return "store.recovered"; },
+          [](const SloBreached&) -> std::string_view { return "slo.breach"; },
       },
       event.body);
 }

@@ -14,6 +14,7 @@ namespace carillon {
 namespace {
 
 constexpr std::size_t kCallsMax = 1000;  // in one round
+constexpr std::size_t kAnnouncedMax = 1000;
 constexpr Duration kRetryFirst = std::chrono::milliseconds(10);
 constexpr Duration kRetryMax = std::chrono::seconds(1);
 // Jobs due within this are held in memory even if the loader has not come so far: more than what makes a job far-off
@@ -159,12 +160,14 @@ Result<void> Node::write(Round& round) {
   TRY(claim(round));
   TRY(lease_pulls(round));
   tell_finalized(round);
+  if (round.tick.users_scanned > 0 || round.tick.cutoff_finalized > 0) round.tell(round.tick);
   return {};
 }
 
 void Node::tell_finalized(Round& round) {
   for (FinalizedSlot& slot : store_.plans().finalized()) {
     const auto count = static_cast<std::uint64_t>(slot.count);
+    if (slot.outcome == JobState::cutoff_reached) round.tick.cutoff_finalized += count;
     if (slot.outcome == JobState::missed) {
       round.tell(Missed{.tenant = slot.tenant,
                         .schedule = slot.schedule,
@@ -448,7 +451,13 @@ void Node::tell(Round& round) {
     const std::scoped_lock lock(counters_mutex_);
     add(counters_, std::exchange(round.counts, {}));
   }
-  for (EventBody& body : std::exchange(round.events, {})) {
+  std::vector<EventBody> events = std::exchange(round.events, {});
+  {
+    const std::scoped_lock lock(announced_mutex_);
+    for (EventBody& body : announced_) events.push_back(std::move(body));
+    announced_.clear();
+  }
+  for (EventBody& body : events) {
     const Event event{.at = round.now, .body = std::move(body)};
     for (const EventListener& listener : listeners_) {
       try {
@@ -459,20 +468,25 @@ void Node::tell(Round& round) {
   }
 }
 
+void Node::announce(EventBody body) {
+  {
+    const std::scoped_lock lock(announced_mutex_);
+    if (announced_.size() >= kAnnouncedMax) return;
+    announced_.push_back(std::move(body));
+  }
+  bell_->ring();
+}
+
 Counters Node::counters() const {
   const std::scoped_lock lock(counters_mutex_);
   return counters_;
 }
 
 void Node::tell_levels(Round& round) {
-  if (const std::uint64_t depth = dispatcher_.ready().size(); depth != told_depth_) {
-    round.tell(QueueDepth{.depth = depth});
-    told_depth_ = depth;
-  }
-  if (const auto in_flight = static_cast<std::uint32_t>(runs_.size()); in_flight != told_in_flight_) {
-    round.tell(InFlight{.in_flight = in_flight, .max_concurrency = options_.max_concurrency});
-    told_in_flight_ = in_flight;
-  }
+  round.tell(QueueDepth{.depth = dispatcher_.ready().size()});
+  // Of those that are claimed, as many run as there are threads; the rest was claimed ahead and waits for one.
+  const auto in_flight = std::min<std::size_t>(runs_.size(), options_.max_concurrency);
+  round.tell(InFlight{.in_flight = static_cast<std::uint32_t>(in_flight), .max_concurrency = options_.max_concurrency});
 }
 
 }  // namespace carillon

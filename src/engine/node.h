@@ -107,6 +107,9 @@ class Node {
   // A post of the driver's own, from `done` or a listener, is for the next round.
   template <typename Answer>
   void post(std::function<Result<Answer>(Round&)> operation, std::function<void(Result<Answer>)> done);
+  // Tells listeners of something that no round has done, on the driver's thread and also while the store refuses
+  // writes. If a thousand wait, further ones are dropped.
+  void announce(EventBody body);
   Counters counters() const;
   // The configuration with every field that has a value of its own, wherever that comes from.
   EngineConfig config() const;
@@ -277,9 +280,10 @@ class Node {
   std::uint32_t failures_ = 0;  // of commits, in a row
   BootTime failing_since_{};    // the first of them
   std::atomic<BootTime> committed_at_ = BootTime::min();
-  std::uint64_t told_depth_ = 0;
-  std::uint32_t told_in_flight_ = 0;
   Error commit_error_;  // of the last round that failed
+
+  std::mutex announced_mutex_;
+  std::vector<EventBody> announced_;
 
   mutable std::mutex counters_mutex_;
   Counters counters_;

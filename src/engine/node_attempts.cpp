@@ -248,7 +248,9 @@ void Node::lease_is_gone(JobId job, Instant now) {
 
 Result<void> Node::keep_up(Round& round) {
   TRY_ASSIGN(const std::size_t reaped, reap(round));
+  const BootTime begun = clock_.boot();
   TRY_ASSIGN(const std::size_t overdue, finish_overdue(round));
+  round.tick.duration += clock_.boot() - begun;
   const bool more = reaped == kUpkeepMax || overdue == kUpkeepMax;
   TRY(loader_.load_later(round));
   round.on_commit.emplace_back([this, &round, more] {
@@ -265,9 +267,13 @@ Result<std::size_t> Node::reap(Round& round) {
   for (const Reaped& one : reaped) {
     round.add_ready(one.ready);
     if (one.result == AttemptResult::timeout) {
+      const RunPtr held = desk_.find(one.id);
+      const RunPtr run = held ? held : runs_.find(one.id);
       round.tell(JobStopped{.job = one.id,
                             .tenant = one.tenant,
                             .type = one.type,
+                            .attempt = run ? run->job.attempt : 1,
+                            .duration = run ? duration_of(*run, round.boot) : Duration::zero(),
                             .result = AttemptResult::timeout,
                             .error_class = "timeout"});
     } else {
@@ -378,10 +384,10 @@ Result<void> Node::plan(Round& round) {
   const BootTime begun = clock_.boot();
   const std::size_t ready_before = round.ready.size();
   TRY_ASSIGN(const std::uint64_t scanned, planner_.step(round, kSchedulesMax));
-  round.tell(TickStopped{.duration = clock_.boot() - begun,
-                         .users_scanned = scanned,
-                         .eligible_in_window = scanned,
-                         .enqueued = round.ready.size() - ready_before});
+  round.tick.duration += clock_.boot() - begun;
+  round.tick.users_scanned += scanned;
+  round.tick.eligible_in_window += scanned;
+  round.tick.enqueued += round.ready.size() - ready_before;
   return {};
 }
 

@@ -22,6 +22,7 @@ struct Round {
   bool listening = true;
   std::vector<EventBody> events;
   Counters counts;
+  TickStopped tick;  // what it planned and closed: told if that is anything
   // Called after the commit, in order; none of them if it fails.
   std::vector<std::function<void()>> on_commit;
 

@@ -93,6 +93,8 @@ class Writer {
     LogLine out(level_, "the store takes writes again");
     log_.write(out.number("failures", well.failures).milliseconds("duration_ms", well.after));
   }
+  // The watcher writes its own lines, as the engine may stand when it has something to say.
+  void operator()(const SloBreached& /*breached*/) const {}
   // Levels are for metrics.
   void operator()(const QueueDepth& /*depth*/) const {}
   void operator()(const InFlight& /*level*/) const {}

@@ -90,6 +90,11 @@ LogLine& LogLine::number(std::string_view name, std::int64_t value) {
   return *this;
 }
 
+LogLine& LogLine::decimal(std::string_view name, double value) {
+  fields_.push_back({.name = std::string(name), .value = value});
+  return *this;
+}
+
 LogLine& LogLine::milliseconds(std::string_view name, std::chrono::microseconds value) {
   return number(name, std::chrono::duration_cast<std::chrono::milliseconds>(value).count());
 }
@@ -111,6 +116,8 @@ std::string LogLine::json(Instant at) const {
     for (const Field& field : fields_) {
       if (const auto* const text = std::get_if<std::string>(&field.value)) {
         object.text(field.name, shortened(*text, bytes_max));
+      } else if (const auto* const decimal = std::get_if<double>(&field.value)) {
+        object.number(field.name, *decimal);
       } else {
         object.integer(field.name, std::get<std::int64_t>(field.value));
       }
@@ -128,6 +135,8 @@ std::string LogLine::plain(Instant at) const {
     for (const Field& field : fields_) {
       if (const auto* const text = std::get_if<std::string>(&field.value)) {
         line += fmt::format("  {}={}", field.name, shown_value(shortened(*text, bytes_max)));
+      } else if (const auto* const decimal = std::get_if<double>(&field.value)) {
+        line += fmt::format("  {}={}", field.name, json_number(*decimal));
       } else {
         line += fmt::format("  {}={}", field.name, std::get<std::int64_t>(field.value));
       }

@@ -35,6 +35,7 @@ class LogLine {
   // Empty ones are left out.
   LogLine& text(std::string_view name, std::string_view value);
   LogLine& number(std::string_view name, std::int64_t value);
+  LogLine& decimal(std::string_view name, double value);
   LogLine& milliseconds(std::string_view name, std::chrono::microseconds value);
 
   LogLevel level() const { return level_; }
@@ -46,7 +47,7 @@ class LogLine {
  private:
   struct Field {
     std::string name;
-    std::variant<std::string, std::int64_t> value;
+    std::variant<std::string, std::int64_t, double> value;
   };
   template <typename Write>
   std::string fitting(Write write) const;

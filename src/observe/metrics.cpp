@@ -51,6 +51,8 @@ struct Metrics::Parts {
   Counter& stalled = counter(registry, "carillon_jobs_stalled_total", "Leases that were lost.");
   Family<Counter>& finalized =
       BuildCounter().Name("carillon_finalized_total").Help("Occurrences that got their outcome.").Register(registry);
+  Family<Gauge>& breached =
+      BuildGauge().Name("carillon_slo_breached").Help("1 while an objective is breached.").Register(registry);
   Histogram& handler = histogram(registry, "carillon_handler_duration_ms", "How long attempts took.");
   Histogram& lateness = histogram(registry, "carillon_start_lateness_ms", "How late attempts were picked.");
   Histogram& tick = histogram(registry, "carillon_tick_duration_ms", "How long the planner took.");
@@ -71,7 +73,9 @@ struct Metrics::Parts {
   }
   void hear(const LeaseLost& /*event*/) { stalled.Increment(); }
   void hear(const Finalized& event) {
-    finalized.Add({{"status", std::string(to_string(event.status))}}).Increment(static_cast<double>(event.count));
+    // As the event says it.
+    const std::string_view status = event.status == JobState::done ? "success" : to_string(event.status);
+    finalized.Add({{"status", std::string(status)}}).Increment(static_cast<double>(event.count));
   }
   void hear(const TickStopped& event) { tick.Observe(milliseconds(event.duration)); }
   void hear(const QueueDepth& event) { depth.Set(static_cast<double>(event.depth)); }
@@ -87,6 +91,10 @@ void Metrics::hear(const Event& event) {
         if constexpr (requires { parts_->hear(body); }) parts_->hear(body);
       },
       event.body);
+}
+
+void Metrics::set_slo(std::string_view slo, bool breached) {
+  parts_->breached.Add({{"slo", std::string(slo)}}).Set(breached ? 1 : 0);
 }
 
 std::string Metrics::text() const { return prometheus::TextSerializer().Serialize(parts_->registry.Collect()); }

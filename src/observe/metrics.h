@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace carillon {
 
@@ -17,6 +18,8 @@ class Metrics {
 
   // On the engine's thread.
   void hear(const Event& event);
+  // 1 while an objective is breached, by its name. Any thread.
+  void set_slo(std::string_view slo, bool breached);
   // The text format. Any thread.
   std::string text() const;
 

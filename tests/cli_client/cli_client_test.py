@@ -154,6 +154,7 @@ class Requests(ClientTest):
             (["config", "show"], "GET", "/v1/config"),
             (["config", "set", "enabled=false", "max_concurrent_jobs=5"], "PUT", "/v1/config",
              {"enabled": False, "max_concurrent_jobs": 5}),
+            (["slo"], "GET", "/v1/slo"),
             (["status"], "GET", "/v1/status"),
         ]
         for row in rows:
@@ -446,6 +447,17 @@ class Terminal(ClientTest):
                          "waiting: quiet hours\nnext: 2026-03-30 08:00:00Z\n\n"
                          "AT                    WHAT      WHY          DETAIL\n"
                          '2026-03-30 07:00:00Z  deferred  quiet_hours  {"a": 1}\n')
+
+    def test_objectives(self):
+        item = {"name": "cutoff_miss_rate", "state": "breached", "value": 0.25, "threshold": 0.05, "unit": "ratio", "window": "15m",
+                "samples": 8, "breaches_in_a_row": 4, "since": "2026-03-30T08:00:00.000Z", "reason": None, "due_bucket": 485}
+        well = {**item, "name": "dlq", "state": "ok", "value": None, "unit": "jobs", "threshold": 0, "breaches_in_a_row": 0,
+                "due_bucket": None}
+        self.server.on("GET", "/v1/slo", {"items": [item, well], "evaluated_at": None})
+        self.assertEqual(self.on_terminal("slo", columns=140, env={"NO_COLOR": "1"}).out,
+                         "SLO               STATE     VALUE  AT MOST     WINDOW  IN A ROW  SINCE                 DETAIL\n"
+                         "cutoff_miss_rate  breached  0.25   0.05 ratio  15m     4         2026-03-30 08:00:00Z  most of those due at 08:05\n"
+                         "dlq               ok        -      0 jobs      15m     0         2026-03-30 08:00:00Z  -\n")
 
     def test_sentences(self):
         self.server.on("POST", f"{T}/jobs/{ID}/cancel", job(state="cancelled"))

@@ -121,6 +121,8 @@ sat_ratio = 0.5
 depth_avg_max = 12
 job_p95_max_ms = 900
 cutoff_rate_max = 0.25
+dlq_max = 4
+stalled_max = 0
 breach_consecutive = 2
 )"});
   EXPECT_EQ(config.tick, 500ms);
@@ -133,6 +135,8 @@ breach_consecutive = 2
   EXPECT_EQ(config.slo.depth_avg_max, 12);
   EXPECT_EQ(config.slo.job_p95_max, 900ms);
   EXPECT_EQ(config.slo.cutoff_rate_max, 0.25);
+  EXPECT_EQ(config.slo.dlq_max, 4);
+  EXPECT_EQ(config.slo.stalled_max, 0);
   EXPECT_EQ(config.slo.breach_consecutive, 2U);
 }
 
@@ -212,6 +216,8 @@ const std::vector<Bound>& bounds() {
       {"depth_avg_max", {"0", "1000000000"}, {"-1", "1000000001"}},
       {"job_p95_max_ms", {"1", "604800000"}, {"0", "604800001"}},
       {"cutoff_rate_max", {"0", "1"}, {"-1", "2"}},
+      {"dlq_max", {"0", "1000000000"}, {"-1", "1000000001"}},
+      {"stalled_max", {"0", "1000000000"}, {"-1", "many"}},
       {"breach_consecutive", {"1", "1000"}, {"0", "1001"}},
       {"db", {"sqlite:x.db", "memory:", "postgres://ada@db/jobs"}, {"sqlite:", "x.db", "mysql://x"}},
       {"listen",

@@ -24,6 +24,15 @@ std::string line_with_job(std::string_view line) {
 TEST(EventText, EveryEventHasItsNameAndItsLine) {
   const Instant slot = at("2026-03-02T08:30:00Z");
   const std::vector<Golden> goldens{
+      {SloBreached{.slo = "job_latency",
+                   .value = 1200.5,
+                   .threshold = 1000,
+                   .unit = "ms",
+                   .window = 15min,
+                   .breaches_in_a_row = 3},
+       R"({"event":"slo.breach","at":"2026-03-02T12:00:00.000Z","measurements":{"value":1200.5,"threshold":1000},)"
+       R"("metadata":{"slo":"job_latency","unit":"ms","window":"15m","breaches_in_a_row":3,"reason":null,)"
+       R"("due_bucket":null}})"},
       {TickStopped{.duration = 12ms, .users_scanned = 3, .eligible_in_window = 3, .enqueued = 2, .cutoff_finalized = 1},
        R"({"event":"sched.tick.stop","at":"2026-03-02T12:00:00.000Z","measurements":{"duration_ms":12},)"
        R"("metadata":{"users_scanned":3,"eligible_in_window":3,"enqueued":2,"cutoff_finalized":1}})"},
@@ -46,6 +55,16 @@ TEST(EventText, EveryEventHasItsNameAndItsLine) {
        R"({"event":"sched.finalize","at":"2026-03-02T12:00:00.000Z","measurements":{},)"
        R"("metadata":{"job_id":"$JOB","tenant":"a","schedule":"s","subject":"u","status":"success","count":1,)"
        R"("due_bucket":510,"today":"2026-03-02"}})"},
+      {Finalized{.tenant = "a",
+                 .schedule = "s",
+                 .subject = "u",
+                 .slot = slot,
+                 .status = JobState::cutoff_reached,
+                 .due_bucket = 480,
+                 .today = "2026-03-01"},
+       R"({"event":"sched.finalize","at":"2026-03-02T12:00:00.000Z","measurements":{},)"
+       R"("metadata":{"tenant":"a","schedule":"s","subject":"u","status":"cutoff_reached","count":1,)"
+       R"("due_bucket":480,"today":"2026-03-01"}})"},
       {JobChanged{.job = kJob, .tenant = "a", .state = JobState::dlq},
        R"({"event":"job.changed","at":"2026-03-02T12:00:00.000Z","measurements":{},)"
        R"("metadata":{"id":"$JOB","tenant":"a","state":"dlq"}})"},
@@ -153,14 +172,18 @@ TEST_P(EngineEvents, CountersAgreeWithEventsAndWithWhatHandlersCounted) {  // in
   expect_counters_agree();
 }
 
-TEST_P(EngineEvents, LevelsAreToldOnceATickWhenTheyChanged) {
+TEST_P(EngineEvents, LevelsAreToldOnceATick) {  // S0's E2 and E3
   ASSERT_TRUE(client().put_settings(kTenant, R"({"paused":true})").has_value());
   handle_counted("work");
   for (int i = 0; i < 3; ++i) enqueue({.type = "work"});
-  advance(10s);
+  const std::size_t before = heard.of<QueueDepth>().size();
+  constexpr std::size_t kTicks = 10;
+  for (std::size_t i = 0; i < kTicks; ++i) advance(1s);
   const auto depths = heard.of<QueueDepth>();
-  ASSERT_EQ(depths.size(), 1U);
-  EXPECT_EQ(depths.front().depth, 3U);
+  ASSERT_EQ(depths.size(), before + kTicks);
+  EXPECT_EQ(depths.back().depth, 3U);
+  ASSERT_EQ(heard.of<InFlight>().size(), depths.size());
+  EXPECT_EQ(heard.of<InFlight>().back().in_flight, 0U);
 }
 
 TEST_P(EngineEvents, ATickIsToldWithWhatItDid) {
@@ -247,13 +270,26 @@ TEST(NodeEvents, InFlightFollowsWhatRuns) {
   const RunPtr run = node.take();
   node.begin(run);
   node.pass(2s);
+  EXPECT_EQ(node.heard.of<InFlight>().back().in_flight, 1U);
+  EXPECT_EQ(node.heard.of<InFlight>().back().max_concurrency, 8U);
   node.finish(run, done());
   node.pass(2s);
-  const auto levels = node.heard.of<InFlight>();
-  ASSERT_EQ(levels.size(), 2U);
-  EXPECT_EQ(levels[0].in_flight, 1U);
-  EXPECT_EQ(levels[0].max_concurrency, 8U);
-  EXPECT_EQ(levels[1].in_flight, 0U);
+  EXPECT_EQ(node.heard.of<InFlight>().back().in_flight, 0U);
+}
+
+TEST(NodeEvents, WhatIsAnnouncedIsToldOnceAlsoWhileTheStoreFails) {
+  HandNode node;
+  node.settle_down();
+  node.node().announce(SloBreached{.slo = "first"});
+  node.settle_down();
+  ASSERT_EQ(node.heard.of<SloBreached>().size(), 1U);
+  node.commits().decide_by([] { return CommitFault::unavailable; });
+  node.clock.advance(1min);
+  node.node().announce(SloBreached{.slo = "second"});
+  node.settle_down();
+  ASSERT_EQ(node.heard.of<SloBreached>().size(), 2U);
+  EXPECT_EQ(node.heard.of<SloBreached>().back().slo, "second");
+  EXPECT_FALSE(node.heard.of<StoreFailed>().empty());
 }
 
 }  // namespace

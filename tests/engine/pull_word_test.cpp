@@ -259,6 +259,10 @@ TEST_P(PullWords, ATimeoutAndADeadlineEndALeaseAndFreeItsCap) {  // invariants 6
   EXPECT_EQ(value_of(node.beat(timed_out)).lease_until, node->clock.now() + 5s);
   node->pass(7s);
   EXPECT_EQ(job(slow).state, JobState::dlq);
+  const auto stopped = node->heard.of<JobStopped>();
+  ASSERT_THAT(stopped, SizeIs(1));
+  EXPECT_EQ(stopped.front().result, AttemptResult::timeout);
+  EXPECT_GE(stopped.front().duration, Duration(20s)) << "the watcher of objectives counts it";
   const JobId late = enqueue({.type = "mail", .deadline = node->clock.now() + 10s});
   const PulledJob cut_off = node.lease_one();
   node->pass(12s);

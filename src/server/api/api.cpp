@@ -60,6 +60,7 @@ Api::Api(Services& services) : services_(services) {
   add_setting_routes(table_, services_);
   add_admin_routes(table_, services_);
   add_clock_routes(table_, services_);
+  add_slo_routes(table_, services_);
   add_system_routes(table_, services_);
   router_.emplace(table_);
 }

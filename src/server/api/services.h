@@ -41,6 +41,7 @@ struct Services {
   AddressGuard guard;                                    // of webhooks
   std::map<std::string, std::string, std::less<>> pins;  // fields of the configuration, and what has set them for good
   std::function<std::string()> metrics;                  // in the text format of Prometheus
+  std::function<std::string()> slo;                      // how objectives stand, as JSON
   Rehearsal* rehearsal = nullptr;                        // only if this server rehearses
   std::string store_kind;                                // sqlite, postgres, memory
   bool behind_proxy = false;                             // browsers come by TLS
@@ -78,6 +79,7 @@ void add_schedule_routes(RouteTable& table, Services& services);
 void add_setting_routes(RouteTable& table, Services& services);
 void add_admin_routes(RouteTable& table, Services& services);
 void add_clock_routes(RouteTable& table, Services& services);
+void add_slo_routes(RouteTable& table, Services& services);
 void add_system_routes(RouteTable& table, Services& services);
 
 }  // namespace carillon::server

@@ -485,10 +485,10 @@ class Operations(unittest.TestCase):
             self.assertEqual(self.ended(server), [])
 
     def test_what_nothing_uses_yet_is_a_warning(self):
-        with Server(PROGRAM, *self.settings(sat_ratio=0.5, job_timeout_ms=60000)) as server:
+        with Server(PROGRAM, *self.settings(scheduler__max_backfill_windows=3, sat_ratio=0.5)) as server:
             warned = [line["msg"] for line in self.ended(server) if line["level"] == "warn"]
         self.assertEqual(len(warned), 1)
-        self.assertIn("sat_ratio", warned[0])
+        self.assertIn("scheduler.max_backfill_windows", warned[0])
 
     def test_a_start_that_fails_says_why(self):
         with tempfile.TemporaryDirectory(prefix="carillon-blackbox-") as folder:

@@ -1,0 +1,171 @@
+"""Objectives of a real server: breached on purpose, told in the log, the event log, the stream, /v1/slo and the metric."""
+import http.client
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+from server import Server
+
+PROGRAM = os.path.abspath(sys.argv.pop(1))
+T = "/v1/tenants/default"
+SLOW = """
+slo_eval_ms = 200
+slo_window_minutes = 1
+tick_ms = 50
+breach_consecutive = 2
+job_p95_max_ms = 100
+sat_ratio = 0.3
+depth_avg_max = 2
+max_concurrency = 2
+event_log = "events.ndjson"
+[handlers.slow]
+kind = "exec"
+argv = ["/bin/sleep", "0.3"]
+[handlers.broken]
+kind = "exec"
+argv = ["/bin/false"]
+"""
+
+
+class Slo(unittest.TestCase):
+    def serve(self, config, *flags):
+        server = Server(PROGRAM, *flags)
+        with open(os.path.join(server.folder, "carillon.toml"), "w", encoding="utf-8") as file:
+            file.write(config)
+        self.log = []
+        server.start()
+        reader = threading.Thread(target=lambda: self.log.extend(server.process.stderr))
+        reader.start()
+        self.addCleanup(self.end, server, reader)
+        return server
+
+    def end(self, server, reader):
+        server.process.terminate()
+        self.assertEqual(server.process.wait(timeout=60), 0)
+        reader.join()
+        server.process.stdout.close()
+        server.process.stderr.close()
+        server.__exit__()
+
+    def state(self, server):
+        answer = server.get("/v1/slo")
+        self.assertEqual(answer.status, 200, answer.body)
+        return {item["name"]: item for item in answer.json["items"]}
+
+    def metric(self, server):
+        lines = server.get("/metrics").body.decode().splitlines()
+        return {line.split('"')[1]: int(line.split()[-1]) for line in lines if line.startswith("carillon_slo_breached{")}
+
+    def until(self, condition, seconds=60):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            found = condition()
+            if found:
+                return found
+            time.sleep(0.1)
+        self.fail("it has not come to that")
+
+    def logged(self, start):
+        return [line for line in map(json.loads, self.log) if line["msg"].startswith(start)]
+
+    def told(self, server):
+        with open(os.path.join(server.folder, "events.ndjson"), encoding="utf-8") as file:
+            return [json.loads(line) for line in file.read().splitlines()]
+
+    def test_slow_and_failing_handlers_breach_what_they_should_and_are_told_once(self):
+        server = self.serve(SLOW)
+        stream = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+        stream.request("GET", "/v1/events", headers={"Authorization": "Bearer " + server.key})
+        events = stream.getresponse()
+        self.assertEqual(set(self.metric(server).values()), {0})
+        self.assertEqual({item["state"] for item in self.state(server).values()}, {"ok"})
+
+        for _ in range(20):
+            server.post(T + "/jobs", {"type": "slow"})
+        server.post(T + "/jobs", {"type": "broken", "max_attempts": 1})
+        wanted = {"job_latency", "saturation", "queue_pressure", "dlq"}
+        self.until(lambda: {name for name, item in self.state(server).items() if item["state"] == "breached"} >= wanted)
+        state = self.state(server)
+        self.assertEqual({name for name, item in state.items() if item["state"] == "ok"},
+                         {"tick_budget", "cutoff_miss_rate", "stalled"})
+        latency = state["job_latency"]
+        self.assertGreater(latency["value"], 250)
+        self.assertEqual((latency["threshold"], latency["unit"], latency["window"]), (100, "ms", "1m"))
+        self.assertGreaterEqual(latency["breaches_in_a_row"], 2)
+        self.assertEqual({name for name, value in self.metric(server).items() if value == 1}, wanted)
+
+        # Once each, however long it stays so.
+        time.sleep(1)
+        warned = self.logged("SLO breached")
+        self.assertEqual(sorted(line["slo"] for line in warned), sorted(wanted))
+        for line in warned:
+            self.assertEqual(line["level"], "warn")
+            self.assertGreater(line["value"], line["threshold"])
+            self.assertEqual((line["window"], line["breaches_in_a_row"]), ("1m", 2))
+        breaches = [event for event in self.told(server) if event["event"] == "slo.breach"]
+        self.assertEqual(sorted(event["metadata"]["slo"] for event in breaches), sorted(wanted))
+        for event in breaches:
+            self.assertGreater(event["measurements"]["value"], event["measurements"]["threshold"])
+        seen = b""
+        while seen.count(b"event: slo.breach") < len(wanted):
+            seen += events.readline()
+        stream.close()
+
+        # A reader may look; who has no key may not; and all of it is as the reference says.
+        reader = server.post("/v1/keys", {"name": "r", "scope": "read"}).json["key"]
+        self.assertEqual(server.get("/v1/slo", key=reader).status, 200)
+        self.assertEqual(server.get("/v1/slo", key="").status, 401)
+        self.assertEqual(server.get("/v1/slo?x=1").status, 400)
+        self.assertGreater(server.check_answers(), 5)
+
+        piped = subprocess.run([PROGRAM, "slo", "--server", f"http://127.0.0.1:{server.port}"], cwd=server.folder,
+                               capture_output=True, text=True, timeout=60, env={"PATH": os.environ["PATH"]})
+        self.assertEqual(piped.returncode, 0, piped.stderr)
+        self.assertEqual([item["name"] for item in json.loads(piped.stdout)["items"]], list(state))
+
+    def test_telemetry_of_a_run(self):
+        """E1 to E5: each with the fields of the seed; levels at least once a tick."""
+        server = self.serve(SLOW)
+        server.put(T + "/schedules/s", {"trigger": {"kind": "every", "every": "1s"}, "job": {"type": "slow"}})
+        server.post(T + "/jobs", {"type": "broken", "max_attempts": 1})
+        finalized = self.until(lambda: [e for e in self.told(server) if e["event"] == "sched.finalize"])
+        told = self.told(server)
+        fields = {}
+        for event in told:
+            fields.setdefault(event["event"], (set(event["measurements"]), set(event["metadata"])))
+        for name, measurements, metadata in (
+                ("sched.tick.stop", {"duration_ms"}, {"users_scanned", "eligible_in_window", "enqueued", "cutoff_finalized"}),
+                ("sched.queue.depth", {"depth"}, {"today"}), ("sched.executor.in_flight", {"in_flight"}, {"max_concurrency"}),
+                ("sched.job.stop", {"duration_ms"}, {"result", "error_class"}),
+                ("sched.finalize", set(), {"status", "due_bucket", "today"})):
+            self.assertEqual(fields[name][0], measurements, name)
+            self.assertLessEqual(metadata, fields[name][1], name)
+        results = {(e["metadata"]["type"], e["metadata"]["result"]) for e in told if e["event"] == "sched.job.stop"}
+        self.assertEqual(results, {("slow", "ok"), ("broken", "error")})
+        self.assertEqual(finalized[0]["metadata"]["status"], "success")
+        self.assertTrue(0 <= finalized[0]["metadata"]["due_bucket"] < 1440)
+        before = sum(e["event"] == "sched.queue.depth" for e in self.told(server))
+        time.sleep(1)
+        self.assertGreater(sum(e["event"] == "sched.queue.depth" for e in self.told(server)), before + 4, "a tick is 50 ms")
+        # Nothing of an attempt above debug.
+        self.assertEqual([line for line in map(json.loads, self.log) if line["msg"].startswith("attempt")], [])
+
+    def test_the_window_of_a_rehearsal_is_real_time(self):
+        """A day of the rehearsed clock passes at once; what was measured a moment ago is still in the window."""
+        server = self.serve(SLOW, "--clock", "2026-03-28T12:00:00Z@0")
+        server.post(T + "/jobs", {"type": "slow"})
+        self.until(lambda: self.state(server)["job_latency"]["state"] == "breached")
+        server.post("/v1/clock", {"advance": "1d"})
+        time.sleep(1)
+        latency = self.state(server)["job_latency"]
+        self.assertEqual((latency["state"], latency["samples"]), ("breached", 1))
+        self.assertTrue(latency["since"].startswith("2026-03-28T12:00:00"), latency)
+        self.assertEqual(self.logged("SLO recovered"), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
