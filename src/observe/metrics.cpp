@@ -9,6 +9,8 @@
 
 #include <variant>
 
+#include "observe/milliseconds.h"
+
 namespace carillon {
 
 namespace {
@@ -23,8 +25,6 @@ using prometheus::Histogram;
 using prometheus::Registry;
 
 const Histogram::BucketBoundaries kMilliseconds{1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 60000};
-
-double milliseconds(Duration duration) { return std::chrono::duration<double, std::milli>(duration).count(); }
 
 Counter& counter(Registry& registry, const std::string& name, const std::string& help) {
   return BuildCounter().Name(name).Help(help).Register(registry).Add({});

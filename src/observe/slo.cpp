@@ -3,14 +3,9 @@
 #include <chrono>
 
 #include "base/check.h"
+#include "observe/milliseconds.h"
 
 namespace carillon {
-
-namespace {
-
-double milliseconds(Duration duration) { return std::chrono::duration<double, std::milli>(duration).count(); }
-
-}  // namespace
 
 std::string_view to_string(Slo slo) {
   switch (slo) {

@@ -6,13 +6,13 @@
 #include <variant>
 #include <vector>
 
+#include "observe/milliseconds.h"
+
 namespace carillon {
 
 namespace {
 
 std::int64_t minute_of(Duration at) { return std::chrono::floor<std::chrono::minutes>(at).count(); }
-
-double milliseconds(Duration duration) { return std::chrono::duration<double, std::milli>(duration).count(); }
 
 }  // namespace
 
