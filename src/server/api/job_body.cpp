@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <utility>
 
 #include "core/job_fields.h"
 #include "core/job_template.h"
@@ -10,14 +11,6 @@
 namespace carillon::server {
 
 namespace {
-
-Result<std::optional<Instant>> read_instant_field(std::string_view text, JsonFields& fields, std::string_view name) {
-  TRY_ASSIGN(const Json* const value, fields.optional(name, JsonType::string));
-  if (value == nullptr) return std::nullopt;
-  const auto at = parse_instant(value->text);
-  if (!at) return json_error(text, value->offset, fields.path_of(name), at.error().message);
-  return *at;
-}
 
 Result<KeyHold> read_key_hold(std::string_view text, JsonFields& fields) {
   constexpr std::string_view kName = "unique_until";
@@ -85,6 +78,69 @@ Result<JobBody> read_job_body(std::string_view text, const Json& object, const J
   TRY(fields.finish());
   body.job.options.created_by = place.created_by;
   return body;
+}
+
+Result<std::vector<JobBody>> read_job_batch(std::string_view text, const JobBodyPlace& place,
+                                            const std::function<JobId()>& new_id) {
+  TRY_ASSIGN(const Json json, parse_json(text));
+  if (json.type != JsonType::object) return json_error(text, json.offset, "", "expected {\"jobs\": [...]}");
+  JsonFields fields(text, json, "");
+  TRY_ASSIGN(const Json* const list, fields.required("jobs", JsonType::array));
+  TRY(fields.finish());
+  if (list->items.size() > kBatchMax) {
+    return invalid_request(
+        fmt::format("jobs has {} items; at most {} fit into one batch", list->items.size(), kBatchMax));
+  }
+  std::vector<JobBody> jobs;
+  std::vector<JobId> ids;
+  jobs.reserve(list->items.size());
+  JobBodyPlace one = place;
+  for (std::size_t i = 0; i < list->items.size(); ++i) {
+    one.path = fmt::format("jobs[{}]", i);
+    one.earlier = ids;
+    TRY_ASSIGN(JobBody job, read_job_body(text, list->items[i], one));
+    if (const auto checked = check_new_job(job.job); !checked) {
+      return json_error(text, list->items[i].offset, one.path, checked.error().message);
+    }
+    job.job.id = new_id();
+    ids.push_back(job.job.id);
+    jobs.push_back(std::move(job));
+  }
+  return jobs;
+}
+
+JobRequest request_of(JobBody body) {
+  NewJob& job = body.job;
+  JobRequest request{.type = std::move(job.type),
+                     .tenant = std::move(job.tenant),
+                     .queue = std::move(job.queue),
+                     .payload = std::move(job.payload),
+                     .priority = job.priority,
+                     .deadline = job.deadline,
+                     .idempotency_key = std::move(job.options.idempotency_key),
+                     .unique_until = job.options.unique_until,
+                     .retry = job.options.retry,
+                     .max_attempts = job.options.max_attempts,
+                     .timeout = job.options.timeout,
+                     .lease = job.options.lease,
+                     .limits = std::move(job.options.limits),
+                     .notifies = job.options.notifies,
+                     .on_ambiguous = job.options.on_ambiguous,
+                     .depends_on = std::move(job.depends_on),
+                     .run_anyway = job.options.run_anyway,
+                     .subject = std::move(job.subject),
+                     .tags = std::move(job.options.tags),
+                     .meta = std::move(job.options.meta),
+                     .created_by = std::move(job.options.created_by)};
+  if (job.run_at) request.run_at = *job.run_at;
+  if (body.delay) request.run_at = in(*body.delay);
+  return request;
+}
+
+Result<JobId> read_job_id(const std::string& text) {
+  const auto id = parse_job_id(text);
+  if (!id) return failed(ErrorCode::not_found, fmt::format("there is no job {}", quoted(text)));
+  return *id;
 }
 
 JobInfo info_of_new(const NewJob& job, const Enqueued& made, Instant now) {
