@@ -44,6 +44,12 @@ JsonArray texts(const std::vector<std::string>& list) {
 
 }  // namespace
 
+Result<Json> parse_json_object(std::string_view text, std::string_view path) {
+  TRY_ASSIGN(Json json, parse_json(text));
+  if (json.type == JsonType::object) return json;
+  return json_error(text, json.offset, path, fmt::format("expected an object, found {}", describe(json.type)));
+}
+
 std::string_view json_slice(std::string_view text, const Json& value) {
   const std::size_t begin = value.offset;
   switch (value.type) {
@@ -63,6 +69,19 @@ Result<std::optional<Duration>> read_duration_field(std::string_view text, JsonF
   const auto duration = parse_duration(value->text);
   if (!duration) return json_error(text, value->offset, fields.path_of(name), duration.error().message);
   return *duration;
+}
+
+Result<std::optional<Instant>> read_instant_field(std::string_view text, JsonFields& fields, std::string_view name) {
+  TRY_ASSIGN(const Json* const value, fields.optional(name, JsonType::string));
+  if (value == nullptr) return std::nullopt;
+  const auto at = parse_instant(value->text);
+  if (!at) return json_error(text, value->offset, fields.path_of(name), at.error().message);
+  return *at;
+}
+
+Result<std::optional<std::string>> read_text_field(JsonFields& fields, std::string_view name) {
+  TRY_ASSIGN(const Json* const value, fields.optional(name, JsonType::string));
+  return value == nullptr ? std::nullopt : std::optional(value->text);
 }
 
 Result<bool> read_flag_field(JsonFields& fields, std::string_view name, bool otherwise) {

@@ -12,16 +12,24 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/json_writer.h"
+#include "core/instant.h"
 #include "core/job.h"
 #include "core/job_defaults.h"
 
 namespace carillon {
+
+// What must be an object; `path` names it in messages.
+Result<Json> parse_json_object(std::string_view text, std::string_view path = {});
 
 // The bytes of `value` as they stand in `text`, which it was parsed from.
 std::string_view json_slice(std::string_view text, const Json& value);
 
 // "5m". Nothing if it is not given.
 Result<std::optional<Duration>> read_duration_field(std::string_view text, JsonFields& fields, std::string_view name);
+// "2026-03-29T01:00:00Z". Nothing if it is not given.
+Result<std::optional<Instant>> read_instant_field(std::string_view text, JsonFields& fields, std::string_view name);
+// Nothing if it is not given.
+Result<std::optional<std::string>> read_text_field(JsonFields& fields, std::string_view name);
 Result<bool> read_flag_field(JsonFields& fields, std::string_view name, bool otherwise);
 // A list of strings; empty if it is not given.
 Result<std::vector<std::string>> read_texts_field(JsonFields& fields, std::string_view name);

@@ -115,7 +115,8 @@ struct ServerConfig {
   LogLevel log_level = LogLevel::info;
   LogFormat log_format = LogFormat::automatic;
   std::vector<std::string> webhooks_allow;  // besides public addresses: ADDRESS, NETWORK/BITS or NAME, each with :PORT
-  std::vector<HandlerDefinition> handlers;  // by type
+  std::optional<std::string> webhooks_ca_file;  // whose certificates webhooks trust; nothing: the system's
+  std::vector<HandlerDefinition> handlers;      // by type
 };
 
 // What stood on the command line.

@@ -83,9 +83,9 @@ Result<std::vector<std::string>> read_argv(const GivenValue& value) {
 
 Result<std::vector<std::string>> read_limits(const GivenValue& value) {
   const auto names = read_list(value);
-  const bool good = names && std::ranges::all_of(
-                                 *names, [](const std::string& name) { return check_name("limit", name).has_value(); });
-  if (!good) return invalid_request("a list of names of limits");
+  const auto is_name = [](const std::string& name) { return check_name("limit", name).has_value(); };
+  const bool good = names && names->size() <= kLimitsMax && std::ranges::all_of(*names, is_name);
+  if (!good) return invalid_request(fmt::format("a list of names of limits, at most {}", kLimitsMax));
   return *names;
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cctype>
 #include <chrono>
+#include <fstream>
 #include <limits>
 #include <utility>
 
@@ -178,6 +179,11 @@ Result<void> check_db(const std::string& url) {
   const bool names_file = url.starts_with("sqlite:") && url.size() > std::string_view("sqlite:").size();
   if (names_file || url == "memory:" || url.starts_with("postgres://") || url.starts_with("postgresql://")) return {};
   return invalid_request("sqlite:PATH, postgres://… or memory:");
+}
+
+Result<void> check_readable(const std::string& path) {
+  if (std::ifstream(path).good()) return {};
+  return invalid_request("a file that can be read");
 }
 
 Result<void> check_zone(const std::string& zone) {
@@ -378,6 +384,8 @@ const std::vector<Setting>& all_settings() {
     add_defaults(out);
     add_slo(out);
     out.push_back(allow_setting());
+    out.push_back(text(named("webhooks.ca_file"), "Whose certificates webhooks trust over https", "FILE",
+                       at(&ServerConfig::webhooks_ca_file), check_readable));
     return out;
   }();
   return settings;

@@ -186,7 +186,8 @@ class Server {
         store_(std::move(parts.store)),
         slo_(config_.slo, store_->jobs().now()),
         rehearsal_(clock_ ? std::make_unique<Rehearsal>(*clock_) : nullptr),
-        sender_(std::make_shared<WebhookSender>(WebhookSender::Options{.guard = parts.guard})),
+        sender_(std::make_shared<WebhookSender>(WebhookSender::Options{
+            .guard = parts.guard, .ca_file = config_.webhooks_ca_file.value_or(""), .resolve = {}})),
         host_(*store_, host_options(loaded)),
         pool_(kPoolThreads, kPoolWaiting),
         services_{.host = host_,
@@ -198,6 +199,7 @@ class Server {
                   .pool = pool_,
                   .timers = timers_,
                   .handlers = handlers_,
+                  .hooks = hooks_,
                   .guard = std::move(parts.guard),
                   .pins = config_pins(loaded),
                   .metrics = [this] { return metrics_.text(); },
@@ -214,7 +216,7 @@ class Server {
   Result<void> start() {
     for (const HandlerDefinition& definition : config_.handlers) {
       TRY_ASSIGN(Handler handler, handler_of(definition));
-      handlers_.add_own(definition.type);
+      handlers_.add_own(definition.type, std::visit([](const auto& work) { return work.limits; }, definition.work));
       host_.handle(definition.type, std::move(handler));
     }
     TRY(for_each_document(*store_, [this](const Document& document) { return remember(document); }));
@@ -236,7 +238,7 @@ class Server {
     http_ = std::make_unique<HttpServer>(
         HttpOptions{.address = config_.listen.address, .port = config_.listen.port},
         [this](HttpRequest request, Reply reply) { api_->dispatch(std::move(request), std::move(reply)); },
-        [this](const HttpRequest& head, std::size_t& body_max) { return api_->on_head(head, body_max); });
+        [this](HttpRequest& head, std::size_t& body_max) { return api_->on_head(head, body_max); });
     TRY(http_->start());
     keep_streams_alive();
     watch_objectives();
@@ -286,6 +288,9 @@ class Server {
     options.rules = rules_of(loaded);
     if (config_.worker.batch) options.claims_max = *config_.worker.batch;
     options.serves = [this](std::string_view tenant, std::string_view type) { return handlers_.serves(tenant, type); };
+    options.limits_of_type = [this](std::string_view tenant, std::string_view type) {
+      return handlers_.limits(tenant, type);
+    };
     options.make_runner = [this](const std::shared_ptr<ExecutionEnvironment>& environment, std::uint32_t threads) {
       WebhookEnvironment webhooks{.sender = sender_, .port = environment->port, .finished = environment->finished};
       webhooks.target = [this](std::string_view tenant, std::string_view type) -> std::optional<WebhookTarget> {
@@ -320,6 +325,9 @@ class Server {
     } else if (key.kind == kHandlerKind) {
       TRY_ASSIGN(WebhookConfig config, read_stored_webhook(document.body));
       handlers_.put(key.tenant, key.name, std::move(config));
+    } else if (key.kind == kHookKind) {
+      TRY_ASSIGN(HookConfig hook, read_stored_hook(document.body));
+      hooks_.put(key.tenant, key.name, std::move(hook));
     }
     return {};
   }
@@ -385,6 +393,7 @@ class Server {
   Sessions sessions_;
   Tenants tenants_;
   HandlerBook handlers_;
+  TenantBook<HookConfig> hooks_;
   EventHub events_;
   Metrics metrics_;
   std::unique_ptr<EventLog> event_log_;

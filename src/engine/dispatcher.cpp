@@ -12,21 +12,28 @@ void Dispatcher::serve_only(Serves serves) {
   serving_changed({});
 }
 
+void Dispatcher::limit_types(TypeLimits limits) {
+  type_limits_ = std::move(limits);
+  serving_changed({});
+}
+
 void Dispatcher::serving_changed(std::string_view tenant) {
   for (const auto& [name, types] : types_) {
     if (!tenant.empty() && name != tenant) continue;
-    for (const TypeId type : types) close_unless_served(name, type);
+    for (const TypeId type : types) ask_about(name, type);
   }
 }
 
-void Dispatcher::close_unless_served(const std::string& tenant, TypeId type) {
-  if (serves_) ready_.set_type_closed(tenant, type, !serves_(tenant, type_names_.at(type.value)));
+void Dispatcher::ask_about(const std::string& tenant, TypeId type) {
+  const std::string& name = type_names_.at(type.value);
+  if (serves_) ready_.set_type_closed(tenant, type, !serves_(tenant, name));
+  if (type_limits_) ready_.set_type_limits(tenant, type, type_limits_(tenant, name), jobs_.now());
 }
 
 void Dispatcher::know(const std::string& tenant, TypeId type) {
   if (!types_[tenant].insert(type).second) return;
   if (!type_names_.contains(type.value)) type_names_.emplace(type.value, jobs_.type_name(type));
-  close_unless_served(tenant, type);
+  ask_about(tenant, type);
 }
 
 PlaceId Dispatcher::place(const ReadyPlace& place) {

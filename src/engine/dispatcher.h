@@ -48,7 +48,10 @@ class Dispatcher {
   // From now on, what it does not serve stays where it is. Asked once for each type of a tenant, until that changes.
   using Serves = std::function<bool(std::string_view tenant, std::string_view type)>;
   void serve_only(Serves serves);
-  // What it says of this tenant ("": of any) is another thing now.
+  // What jobs of a type take besides the limits that they name. Asked as `serves` is.
+  using TypeLimits = std::function<std::vector<std::string>(std::string_view tenant, std::string_view type)>;
+  void limit_types(TypeLimits limits);
+  // What these say of this tenant ("": of any) is another thing now.
   void serving_changed(std::string_view tenant);
   bool serves(std::string_view tenant, std::string_view type) const { return !serves_ || serves_(tenant, type); }
 
@@ -89,10 +92,11 @@ class Dispatcher {
   bool matches(const PullFilter& filter, const ReadyPlace& place) const;
   void wait_for_their_own_time();
   void know(const std::string& tenant, TypeId type);
-  void close_unless_served(const std::string& tenant, TypeId type);
+  void ask_about(const std::string& tenant, TypeId type);
 
   JobStore& jobs_;
   Serves serves_;
+  TypeLimits type_limits_;
   ReadySet ready_;
   std::priority_queue<Later> later_;
   std::unordered_map<JobId, int> priorities_;  // of jobs whose priority was changed, until they are picked

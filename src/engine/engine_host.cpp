@@ -116,6 +116,7 @@ class EngineHost::Parts {
     } else if (options_.engine.leave_unhandled) {
       node_.serve_only([this](std::string_view /*tenant*/, std::string_view type) { return handlers_.contains(type); });
     }
+    if (options_.limits_of_type) node_.limit_types(options_.limits_of_type);
   }
 
   void drive() {

@@ -35,6 +35,8 @@ struct EngineHostOptions {
   // Who serves which types, by tenant; nothing: whoever has a handler if the options leave the rest, else everything.
   // Called on the driver's thread; when its answers change, `node().serving_changed` must be told.
   Dispatcher::Serves serves;
+  // What jobs of a type take besides the limits that they name; the same holds for it.
+  Dispatcher::TypeLimits limits_of_type;
   RuleBook::Base rules;                   // what holds beside the stored configuration
   std::optional<std::size_t> claims_max;  // in one round; nothing: as many as pays
 };

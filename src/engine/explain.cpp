@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/json_writer.h"
+#include "core/json_members.h"
 
 namespace carillon {
 
@@ -213,11 +214,7 @@ std::string to_json(const Explanation& explanation) {
   }
   JsonObject object;
   object.text("summary", explanation.summary);
-  if (explanation.next_at) {
-    object.text("next_at", format_instant(*explanation.next_at));
-  } else {
-    object.raw("next_at", "null");
-  }
+  put(object, "next_at", explanation.next_at);
   object.raw("steps", steps.str());
   return object.str();
 }

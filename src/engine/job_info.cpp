@@ -2,23 +2,12 @@
 
 #include "base/json.h"
 #include "base/json_writer.h"
+#include "core/json_members.h"
 #include "store/job_text.h"
 
 namespace carillon {
 
 namespace {
-
-void put(JsonObject& object, std::string_view name, std::string_view text) {
-  if (text.empty()) {
-    object.raw(name, "null");
-  } else {
-    object.text(name, text);
-  }
-}
-
-void put(JsonObject& object, std::string_view name, std::optional<Instant> at) {
-  put(object, name, at ? format_instant(*at) : std::string());
-}
 
 void put_json(JsonObject& object, std::string_view name, std::string_view json, std::string_view otherwise) {
   object.raw(name, json.empty() ? otherwise : json);

@@ -74,6 +74,7 @@ class Node {
   void add_listener(EventListener listener) { listeners_.push_back(std::move(listener)); }
   // With it, what it does not serve stays queued, or is taken by workers outside.
   void serve_only(Dispatcher::Serves serves) { dispatcher_.serve_only(std::move(serves)); }
+  void limit_types(Dispatcher::TypeLimits limits) { dispatcher_.limit_types(std::move(limits)); }
   std::shared_ptr<Port> port();
   std::shared_ptr<FinishedQueue> finished() { return finished_; }
   Bell& bell() { return *bell_; }

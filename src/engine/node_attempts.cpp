@@ -106,10 +106,10 @@ void Node::settled(Round& round, const Settling& settling, const Result<Settled>
   if (settling.limited_until) {
     dispatcher_.ready().rate_limited(run.place, settling.limit, *settling.limited_until, round.now, true);
     // Nothing of the limit starts before then, not even what was claimed already.
-    const std::vector<std::string>& limits = dispatcher_.ready().place(run.place).limits;
-    const std::string& limit = settling.limit.empty() && !limits.empty() ? limits.front() : settling.limit;
+    const std::vector<std::string_view> limits = dispatcher_.ready().limits_of(run.place);
+    const std::string_view limit = settling.limit.empty() && !limits.empty() ? limits.front() : settling.limit;
     take_back([&](const Run& other) {
-      const std::vector<std::string>& others = dispatcher_.ready().place(other.place).limits;
+      const std::vector<std::string_view> others = dispatcher_.ready().limits_of(other.place);
       return std::ranges::find(others, limit) != others.end();
     });
   }

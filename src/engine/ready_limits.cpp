@@ -100,10 +100,32 @@ void ReadyLimits::end(const ReadyLine& line, Instant now) {
 }
 
 void ReadyLimits::adopt(const ReadyLine& line) {
-  for (const std::uint32_t own : line.limits) {
-    limits_[own].state.adopt(1);
-    if (!limits_[own].ruled) limits_[limits_[own].global].state.adopt(1);
+  for (const std::uint32_t own : line.limits) adopt(own, 1);
+}
+
+void ReadyLimits::adopt(std::uint32_t own, std::uint32_t count) {
+  limits_[own].state.adopt(count);
+  if (!limits_[own].ruled) limits_[limits_[own].global].state.adopt(count);
+}
+
+void ReadyLimits::disown(std::uint32_t own, std::uint32_t count, Instant now) {
+  limits_[own].state.disown(count);
+  if (!limits_[own].ruled) limits_[limits_[own].global].state.disown(count);
+  settle(effective(own), now);
+}
+
+void ReadyLimits::set_limits(ReadyLine& line, std::vector<std::uint32_t> limits, Instant now) {
+  CHECK(!line.waits_for);
+  const auto lacks = [](const std::vector<std::uint32_t>& list, std::uint32_t one) {
+    return std::ranges::find(list, one) == list.end();
+  };
+  for (const std::uint32_t own : limits) {
+    if (lacks(line.limits, own)) adopt(own, line.running);
   }
+  for (const std::uint32_t own : line.limits) {
+    if (lacks(limits, own)) disown(own, line.running, now);
+  }
+  line.limits = std::move(limits);
 }
 
 void ReadyLimits::rate_limited(std::uint32_t limit, const Word& word, Instant now) {

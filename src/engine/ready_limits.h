@@ -42,6 +42,9 @@ class ReadyLimits {
   // Gives back the lines that wait for something else now, or for nothing.
   std::vector<ReadyLine*> set_rule(std::uint32_t limit, const std::optional<LimitRule>& rule, Instant now);
 
+  // The line draws on these from now on, and so do its attempts under way. It waits for none.
+  void set_limits(ReadyLine& line, std::vector<std::uint32_t> limits, Instant now);
+
   // The first of the line's limits that lets nothing start now.
   std::optional<std::uint32_t> blocking(const ReadyLine& line, Instant now);
   // When time alone lets one start under `limit`, which lets none now.
@@ -93,6 +96,9 @@ class ReadyLimits {
   };
 
   std::uint32_t effective(std::uint32_t limit) const { return limits_[limit].ruled ? limit : limits_[limit].global; }
+  // `count` attempts began or ceased to count on a tenant's limit, without being started or ended.
+  void adopt(std::uint32_t own, std::uint32_t count);
+  void disown(std::uint32_t own, std::uint32_t count, Instant now);
   void settle(std::uint32_t limit, Instant now);
   void set_time(std::uint32_t limit, std::optional<Instant> at);
   std::vector<ReadyLine*> release_all(std::uint32_t limit);

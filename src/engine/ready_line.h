@@ -52,7 +52,8 @@ class ReadyLine {
   PlaceId place;
   std::uint32_t tenant = 0;
   std::uint32_t lane = 0;
-  std::vector<std::uint32_t> limits;       // the tenant's, in the order that the place names them
+  std::vector<std::uint32_t> limits;       // the tenant's: those that the place names, then those of its type
+  std::uint32_t running = 0;               // its attempts under way
   std::optional<std::uint32_t> waits_for;  // the limit that holds it
   bool standing = false;                   // among the open lines of its lane
   bool unserved = false;                   // nobody here serves its type for its tenant

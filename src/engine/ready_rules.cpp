@@ -98,6 +98,25 @@ void ReadySet::set_type_closed(std::string_view tenant, TypeId type, bool closed
   }
 }
 
+std::vector<std::string_view> ReadySet::limits_of(PlaceId place) const {
+  std::vector<std::string_view> names;
+  for (const std::uint32_t limit : lines_[place.value].limits) names.emplace_back(limits_.name(limit));
+  return names;
+}
+
+void ReadySet::set_type_limits(std::string_view tenant, TypeId type, const std::vector<std::string>& limits,
+                               Instant now) {
+  Tenant::Type& changed = tenants_[tenant_number(tenant)].types[type];
+  if (changed.limits == limits) return;
+  changed.limits = limits;
+  ++openings_;
+  for (ReadyLine* const line : changed.lines) {
+    leave(*line);
+    limits_.set_limits(*line, limits_at(place(line->place)), now);
+    settle(*line);
+  }
+}
+
 void ReadySet::set_limit(std::string_view tenant, std::string_view name, const std::optional<LimitRule>& rule,
                          Instant now) {
   ++openings_;

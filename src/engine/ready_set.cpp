@@ -12,9 +12,9 @@ namespace carillon {
 
 namespace {
 
-// So many limits get to wake a line at each pick. An attempt that ends opens at most four, and one pick takes its
-// place.
-constexpr std::size_t kWakesPerPick = 4;
+// So many limits get to wake a line at each pick. An attempt that ends opens at most those of its job and those of its
+// type, and one pick takes its place.
+constexpr std::size_t kWakesPerPick = 2 * kLimitsMax;
 
 }  // namespace
 
@@ -46,17 +46,26 @@ PlaceId ReadySet::place(const ReadyPlace& place) {
   line.place = id;
   line.tenant = tenant_number(place.tenant);
   line.lane = lane_number(line.tenant, place.queue);
-  for (const std::string& name : place.limits) {
-    // A name twice is one limit: it must not stand in its own way.
-    const std::uint32_t limit = limits_.intern(line.tenant, name);
-    if (std::ranges::find(line.limits, limit) == line.limits.end()) line.limits.push_back(limit);
-  }
+  line.limits = limits_at(place);
   types_[place.type].lines.push_back(&line);
   Tenant::Type& type = tenants_[line.tenant].types[place.type];
   type.lines.push_back(&line);
   line.unserved = type.closed;
   if (place.notifies) tenants_[line.tenant].notifying.push_back(&line);
   return id;
+}
+
+std::vector<std::uint32_t> ReadySet::limits_at(const ReadyPlace& place) {
+  const std::uint32_t tenant = tenant_number(place.tenant);
+  std::vector<std::uint32_t> limits;
+  const std::vector<std::string>& of_type = tenants_[tenant].types[place.type].limits;
+  for (const std::vector<std::string>* const names : {&place.limits, &of_type}) {
+    for (const std::string& name : *names) {
+      const std::uint32_t limit = limits_.intern(tenant, name);
+      if (std::ranges::find(limits, limit) == limits.end()) limits.push_back(limit);
+    }
+  }
+  return limits;
 }
 
 // ---- Lines ---------------------------------------------------------------------------------------------------------
@@ -186,10 +195,10 @@ ReadySet::Pick ReadySet::take_out(ReadyLine& line, ReadyChoice choice, Instant n
 
 // ---- What follows --------------------------------------------------------------------------------------------------
 
-void ReadySet::count(const ReadyLine& line, Count direction) {
+void ReadySet::count(ReadyLine& line, Count direction) {
   Tenant& tenant = tenants_[line.tenant];
   Lane& lane = lanes_[line.lane];
-  for (std::uint32_t* const running : {&running_, &tenant.running, &lane.running}) {
+  for (std::uint32_t* const running : {&running_, &tenant.running, &lane.running, &line.running}) {
     CHECK(direction == Count::up || *running > 0);
     *running = direction == Count::up ? *running + 1 : *running - 1;
   }
@@ -199,14 +208,14 @@ void ReadySet::count(const ReadyLine& line, Count direction) {
 }
 
 void ReadySet::ended(PlaceId place, Instant now) {
-  const ReadyLine& line = lines_[place.value];
+  ReadyLine& line = lines_[place.value];
   limits_.end(line, now);
   if (!line.limits.empty()) ++openings_;
   count(line, Count::down);
 }
 
 void ReadySet::gave_back(PlaceId place, Instant now) {
-  const ReadyLine& line = lines_[place.value];
+  ReadyLine& line = lines_[place.value];
   if (!mutant(Mutant::tokens_leak_on_release)) limits_.give_back(line, now);
   if (!line.limits.empty()) ++openings_;
   open_.unused(line.tenant, line.lane);
@@ -230,7 +239,7 @@ void ReadySet::put_back(const Pick& pick, Instant now) {
 }
 
 void ReadySet::adopt(PlaceId place, Instant /*now*/) {
-  const ReadyLine& line = lines_[place.value];
+  ReadyLine& line = lines_[place.value];
   limits_.adopt(line);
   count(line, Count::up);
 }

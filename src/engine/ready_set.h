@@ -51,6 +51,9 @@ class ReadySet {
   const ReadyPlace& place(PlaceId id) const { return *places_[id.value]; }
   std::uint32_t place_count() const { return static_cast<std::uint32_t>(places_.size()); }
 
+  // What is taken there: the place's own limits, then those of its type.
+  std::vector<std::string_view> limits_of(PlaceId place) const;
+
   // It is due now.
   void add(PlaceId place, const ReadyEntry& entry);
   std::size_t size() const { return size_; }
@@ -78,6 +81,8 @@ class ReadySet {
   void set_quiet(std::string_view tenant, bool quiet);                      // closes places that notify
   void set_type_closed(TypeId type, bool closed);                           // nobody here serves it
   void set_type_closed(std::string_view tenant, TypeId type, bool closed);  // the same, for one tenant
+  // What jobs of this type draw on besides what they name themselves. What runs is counted there from now on.
+  void set_type_limits(std::string_view tenant, TypeId type, const std::vector<std::string>& limits, Instant now);
   // Tenant "": for all. A place's limit is its tenant's own, else the global one, else nothing holds it.
   void set_limit(std::string_view tenant, std::string_view name, const std::optional<LimitRule>& rule, Instant now);
 
@@ -152,6 +157,7 @@ class ReadySet {
     std::vector<ReadyLine*> notifying;
     struct Type {
       bool closed = false;
+      std::vector<std::string> limits;  // besides those that places name
       std::vector<ReadyLine*> lines;
     };
     std::map<TypeId, Type> types;
@@ -176,6 +182,8 @@ class ReadySet {
   std::uint32_t lane_number(std::uint32_t tenant, std::string_view queue);
   const Tenant* find_tenant(std::string_view name) const;
 
+  // Of the place and of its type, each once: a limit must not stand in its own way.
+  std::vector<std::uint32_t> limits_at(const ReadyPlace& place);
   bool is_unserved(const ReadyLine& line) const;
   bool is_quiet(const ReadyLine& line) const;
   bool shut(const ReadyLine& line) const;
@@ -193,7 +201,7 @@ class ReadySet {
   bool has_room(const ReadyLine& line) const;
   bool may_be_pulled(const ReadyLine& line, Pulled& pulled, Instant now);
   enum class Count : std::uint8_t { up, down };
-  void count(const ReadyLine& line, Count direction);
+  void count(ReadyLine& line, Count direction);
 
   std::uint64_t work_ = 0;   // steps of all kinds of calls
   std::uint64_t steps_ = 0;  // of picks

@@ -101,6 +101,70 @@ TEST_F(ReadyLimitsTest, AllLimitsOfAPlaceAreTakenOrNone) {
   EXPECT_THAT(started(ready_, 9), ElementsAre(11));
 }
 
+TEST_F(ReadyLimitsTest, JobsTakeTheLimitsOfTheirTypeBesidesTheirOwn) {  // invariant 6
+  ready_.set_limit("a", "x", LimitRule{.concurrency = 3}, kNow);
+  ready_.set_limit("a", "t", LimitRule{.concurrency = 2}, kNow);
+  ready_.set_type_limits("a", {1}, {"t"}, kNow);
+  const PlaceId plain = fill({.limits = {}}, 1, 5);
+  const PlaceId named = fill({.limits = {"x"}}, 11, 5);
+  fill({.type = 2, .limits = {}}, 21, 1);
+  fill({.tenant = "b", .limits = {}}, 31, 1);
+  EXPECT_THAT(ready_.limits_of(named), ElementsAre("x", "t"));
+  EXPECT_EQ(started(ready_, 99).size(), 4);  // two of the type, and who is not meant
+  EXPECT_EQ(ready_.holds(plain, kNow), "limit:t");
+  EXPECT_EQ(ready_.holds(named, kNow), "limit:t");
+}
+
+TEST_F(ReadyLimitsTest, ATypesLimitThatComesCountsWhatRuns) {  // invariant 6
+  ready_.set_limit("a", "t", LimitRule{.concurrency = 2}, kNow);
+  const PlaceId place = fill({.limits = {}}, 1, 9);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(ready_.pick(kNow));
+  ready_.set_type_limits("a", {1}, {"t"}, kNow);
+  EXPECT_THAT(started(ready_, 9), ElementsAre());
+  ready_.ended(place, kNow);
+  EXPECT_THAT(started(ready_, 9), ElementsAre());
+  ready_.ended(place, kNow);
+  EXPECT_THAT(started(ready_, 9), ElementsAre(4));
+}
+
+TEST_F(ReadyLimitsTest, ATypesLimitThatGoesLetsWhatWaitsGo) {  // invariant 6
+  ready_.set_limit("a", "t", LimitRule{.concurrency = 1}, kNow);
+  ready_.set_type_limits("a", {1}, {"t"}, kNow);
+  const PlaceId other = at({.type = 2, .limits = {"t"}});
+  fill({.limits = {}}, 1, 3);
+  EXPECT_THAT(started(ready_, 9), ElementsAre(1));
+  ready_.add(other, {.id = {21}, .run_at = kNow});
+  ready_.set_type_limits("a", {1}, {}, kNow);
+  // The slot that its attempt held is free for others, and its end does not free it twice.
+  EXPECT_THAT(started(ready_, 9), testing::UnorderedElementsAre(2, 3, 21));
+  ready_.ended(at({.limits = {}}), kNow);
+  ready_.add(other, {.id = {22}, .run_at = kNow});
+  EXPECT_THAT(started(ready_, 9), ElementsAre());
+  ready_.ended(other, kNow);
+  EXPECT_THAT(started(ready_, 9), ElementsAre(22));
+}
+
+TEST_F(ReadyLimitsTest, ATypesLimitThatAJobNamesTooIsTakenOnce) {
+  ready_.set_limit("a", "t", LimitRule{.concurrency = 1}, kNow);
+  ready_.set_type_limits("a", {1}, {"t"}, kNow);
+  const PlaceId place = fill({.limits = {"t"}}, 1, 2);
+  EXPECT_THAT(started(ready_, 9), ElementsAre(1));
+  ready_.ended(place, kNow);
+  EXPECT_THAT(started(ready_, 9), ElementsAre(2));
+}
+
+TEST_F(ReadyLimitsTest, RateLimitedWithoutANameTeachesTheTypesLimit) {
+  ready_.set_limit("a", "t", LimitRule{.concurrency = 9}, kNow);
+  ready_.set_type_limits("a", {1}, {"t"}, kNow);
+  const PlaceId place = fill({.limits = {}}, 1, 2);
+  ASSERT_TRUE(ready_.pick(kNow));
+  ready_.ended(place, kNow);
+  ready_.rate_limited(place, "", kNow + 10s, kNow, true);
+  EXPECT_THAT(started(ready_, 9), ElementsAre());
+  EXPECT_EQ(ready_.next_opening(kNow), kNow + 10s);
+  EXPECT_THAT(started(ready_, 9, kNow + 10s), ElementsAre(2));
+}
+
 TEST_F(ReadyLimitsTest, ANameTwiceIsOneLimit) {
   ready_.set_limit("a", "x", LimitRule{.concurrency = 1}, kNow);
   fill({.limits = {"x", "x"}}, 1, 5);

@@ -17,17 +17,6 @@ namespace {
 
 constexpr std::int64_t kPageDefault = 50;
 
-std::string item_list(const JsonArray& items, std::string_view next_cursor = {}) {
-  JsonObject answer;
-  answer.raw("items", items.str());
-  if (next_cursor.empty()) {
-    answer.raw("next_cursor", "null");
-  } else {
-    answer.text("next_cursor", next_cursor);
-  }
-  return answer.str();
-}
-
 AuditRow audit_row(const RouteCall& call, Instant at, std::string_view tenant, std::string_view action,
                    std::string target) {
   return {.at = at,
@@ -42,8 +31,7 @@ AuditRow audit_row(const RouteCall& call, Instant at, std::string_view tenant, s
 
 Result<ApiKey> read_key_request(const RouteCall& call, ApiKey key) {
   const std::string& text = call.request.body;
-  TRY_ASSIGN(const Json json, parse_json(text));
-  if (json.type != JsonType::object) return json_error(text, json.offset, "", "expected an object");
+  TRY_ASSIGN(const Json json, parse_json_object(text));
   JsonFields fields(text, json, "");
   TRY_ASSIGN(key.name, fields.string("name"));
   TRY(check_name("name", key.name));
@@ -91,7 +79,7 @@ Result<HttpResponse> list_keys(Services& services, const RouteCall& call) {
   TRY(QueryFields(call.request).finish());
   JsonArray items;
   for (const ApiKey& key : services.keys.all()) items.raw(to_json(key));
-  return json_answer(200, item_list(items));
+  return list_answer(items);
 }
 
 Result<HttpResponse> delete_key(Services& services, const RouteCall& call) {
@@ -118,7 +106,7 @@ Result<HttpResponse> list_tenants(Services& services, const RouteCall& call) {
     item.text("tenant", tenant);
     items.raw(item.str());
   }
-  return json_answer(200, item_list(items));
+  return list_answer(items);
 }
 
 Result<HttpResponse> put_tenant(Services& /*services*/, const RouteCall& call) {
@@ -172,15 +160,14 @@ Result<HttpResponse> list_audit(Services& services, const RouteCall& call) {
     items.raw(item.str());
   }
   const std::string next = std::ssize(rows) == limit ? std::to_string(rows.back().sequence) : std::string();
-  return json_answer(200, item_list(items, next));
+  return list_answer(items, next);
 }
 
 // ---- Signing in ---------------------------------------------------------------------------------------------------
 
 Result<HttpResponse> login(Services& services, const RouteCall& call) {
   const std::string& text = call.request.body;
-  TRY_ASSIGN(const Json json, parse_json(text));
-  if (json.type != JsonType::object) return json_error(text, json.offset, "", "expected an object");
+  TRY_ASSIGN(const Json json, parse_json_object(text));
   JsonFields fields(text, json, "");
   TRY_ASSIGN(const Json* const token, fields.optional("token", JsonType::string));
   TRY_ASSIGN(const Json* const key, fields.optional("key", JsonType::string));
@@ -227,7 +214,10 @@ void add_admin_routes(RouteTable& table, Services& services) {
   add(Method::put, "/v1/tenants/{tenant}", Needs::admin, "tenant",
       {.summary = "Make a tenant.", .answers = {{200, "Tenant"}}}, put_tenant);
   add(Method::remove, "/v1/tenants/{tenant}", Needs::admin, "tenant",
-      {.summary = "Remove a tenant that has no live jobs and no schedules.", .answers = {{204, ""}}}, delete_tenant);
+      {.summary = "Remove a tenant that has no live jobs and no schedules.",
+       .answers = {{204, ""}},
+       .errors = {{409, "conflict"}}},
+      delete_tenant);
   add(Method::get, "/v1/tenants/{tenant}/audit", Needs::tenant, "audit",
       {.summary = "Who changed what, newest first.", .answers = {{200, "AuditList"}}, .query = {"limit", "cursor"}},
       list_audit);
@@ -237,7 +227,10 @@ void add_admin_routes(RouteTable& table, Services& services) {
        .query = {"limit", "cursor"}},
       list_audit);
   add(Method::post, "/login", Needs::nothing, "session",
-      {.summary = "Exchange a login link or a key for a session.", .body = "Login", .answers = {{200, "Session"}}},
+      {.summary = "Exchange a login link or a key for a session.",
+       .body = "Login",
+       .answers = {{200, "Session"}},
+       .errors = {{401, "unauthorized"}}},
       login);
 }
 

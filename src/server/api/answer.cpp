@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/json_writer.h"
+#include "core/json_members.h"
 #include "server/http/response_writer.h"
 
 namespace carillon::server {
@@ -37,6 +37,13 @@ Told told(ErrorCode code) {
 }  // namespace
 
 HttpResponse json_answer(int status, std::string body) { return {.status = status, .body = std::move(body)}; }
+
+HttpResponse list_answer(const JsonArray& items, std::string_view next_cursor) {
+  JsonObject answer;
+  answer.raw("items", items.str());
+  put(answer, "next_cursor", next_cursor);
+  return json_answer(200, answer.str());
+}
 
 HttpResponse refusal(int status, std::string_view code, std::string_view message, std::string_view details) {
   HttpResponse response = error_response(status, code, message, details);

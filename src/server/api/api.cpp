@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <memory>
 #include <utility>
 
+#include "base/check.h"
 #include "core/job.h"
 #include "server/api/first_write.h"
 
@@ -48,13 +50,17 @@ bool is_our_own_page(const HttpRequest& request, const Sessions::Session& sessio
   return *origin == "http://" + *host || *origin == "https://" + *host;
 }
 
+bool is_under_tenant(const Route& route) { return route.path.starts_with("/v1/tenants/{tenant}"); }
+
 HttpResponse unauthorized(std::string_view message) { return refusal(401, "unauthorized", message); }
 
 }  // namespace
 
 Api::Api(Services& services) : services_(services) {
   add_job_routes(table_, services_);
+  add_bulk_routes(table_, services_);
   add_handler_routes(table_, services_);
+  add_hook_routes(table_, services_);
   add_lease_routes(table_, services_);
   add_schedule_routes(table_, services_);
   add_setting_routes(table_, services_);
@@ -100,13 +106,14 @@ std::expected<Api::Admitted, HttpResponse> Api::admit(const HttpRequest& request
   const Route& route = *match.route;
   auto caller = caller_of(request, route);
   if (!caller) return std::unexpected(std::move(caller.error()));
-  const bool under_tenant = route.path.starts_with("/v1/tenants/{tenant}");
+  // A signature is looked at by the route: until then tenants, known or not, are all the same.
+  const bool under_tenant = is_under_tenant(route) && route.needs != Needs::signature;
   // Foreign and absent look the same. (invariant 28)
   if (under_tenant && !caller->may_see(match.params.front())) {
     return std::unexpected(
         refusal(404, "tenant_not_found", fmt::format("there is no tenant {}", quoted(match.params.front()))));
   }
-  if (!suffices(caller->scope, route.needs) && route.needs != Needs::nothing) {
+  if (!suffices(caller->scope, route.needs)) {
     return std::unexpected(
         refusal(403, "forbidden", fmt::format("a key of scope {} may not do this", to_string(caller->scope))));
   }
@@ -118,8 +125,8 @@ std::expected<Api::Admitted, HttpResponse> Api::admit(const HttpRequest& request
   return Admitted{.route = &route, .params = std::move(match.params), .caller = *std::move(caller)};
 }
 
-std::optional<HttpResponse> Api::on_head(const HttpRequest& head, std::size_t& body_max) const {
-  const auto admitted = admit(head);
+std::optional<HttpResponse> Api::on_head(HttpRequest& head, std::size_t& body_max) const {
+  auto admitted = admit(head);
   if (!admitted) {
     if (services_.on_request) {
       services_.on_request({.method = head.method, .path = head.path, .status = admitted.error().status});
@@ -127,19 +134,21 @@ std::optional<HttpResponse> Api::on_head(const HttpRequest& head, std::size_t& b
     return admitted.error();
   }
   body_max = admitted->route->body_max;
+  head.admitted = std::make_shared<Admitted>(*std::move(admitted));
   return std::nullopt;
 }
 
 void Api::dispatch(HttpRequest request, Reply reply) const {
   if (services_.on_request) reply = watched(request, std::move(reply), services_.on_request);
-  auto admitted = admit(request);
-  if (!admitted) return reply->send(std::move(admitted.error()));
+  const auto admitted = std::static_pointer_cast<Admitted>(std::exchange(request.admitted, nullptr));
+  CHECK(admitted);
   const Route& route = *admitted->route;
   RouteCall made{.request = std::move(request),
                  .caller = std::move(admitted->caller),
                  .params = std::move(admitted->params),
                  .reply = std::move(reply)};
-  const bool is_new = route.path.starts_with("/v1/tenants/{tenant}") && !services_.tenants.has(made.tenant());
+  const bool makes = is_under_tenant(route) && route.needs != Needs::signature;
+  const bool is_new = makes && !services_.tenants.has(made.tenant());
   if (is_new) {
     if (const auto checked = check_name("tenant", made.tenant()); !checked) {
       return made.reply->send(refusal(checked.error(), "tenant"));

@@ -20,8 +20,9 @@ class Api {
 
   const RouteTable& table() const { return table_; }
 
-  // For the HTTP server: before a body is read, and with it. On the net thread.
-  std::optional<HttpResponse> on_head(const HttpRequest& head, std::size_t& body_max) const;
+  // For the HTTP server: before a body is read, and with it. On the net thread. Who asks is looked at once, at the
+  // head, which carries it on.
+  std::optional<HttpResponse> on_head(HttpRequest& head, std::size_t& body_max) const;
   void dispatch(HttpRequest request, Reply reply) const;
 
  private:

@@ -35,8 +35,7 @@ Result<HttpResponse> get_clock(Services& services, const RouteCall& call) {
 }
 
 Result<Rehearsal::Move> read_move(const std::string& text) {
-  TRY_ASSIGN(const Json json, parse_json(text));
-  if (json.type != JsonType::object) return json_error(text, json.offset, "", "expected an object");
+  TRY_ASSIGN(const Json json, parse_json_object(text));
   JsonFields fields(text, json, "");
   Rehearsal::Move move;
   TRY_ASSIGN(const std::optional<Duration> by, read_duration_field(text, fields, "advance"));
@@ -75,7 +74,8 @@ void add_clock_routes(RouteTable& table, Services& services) {
        .runs = Runs::in_pool,
        .doc = {.group = "Rehearsal",
                .summary = "Where the clock of a rehearsal is, and how fast it runs.",
-               .answers = {{200, "Clock"}}},
+               .answers = {{200, "Clock"}},
+               .errors = {{409, "conflict"}}},
        .call = [&services](const RouteCall& call) { answer(call, "clock", [&] { return get_clock(services, call); }); },
        .writes = false});
   table.push_back(
@@ -86,7 +86,8 @@ void add_clock_routes(RouteTable& table, Services& services) {
        .doc = {.group = "Rehearsal",
                .summary = "Move the clock of a rehearsal; answers when all that was due on the way is done.",
                .body = "ClockMove",
-               .answers = {{200, "ClockNow"}}},
+               .answers = {{200, "ClockNow"}},
+               .errors = {{409, "conflict"}}},
        .call = [&services](const RouteCall& call) { move_clock(services, call); },
        .writes = false});
 }

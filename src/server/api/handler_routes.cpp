@@ -5,25 +5,13 @@
 
 #include "base/json_writer.h"
 #include "core/job.h"
+#include "server/api/documents.h"
 #include "server/api/query_fields.h"
 #include "server/api/services.h"
 
 namespace carillon::server {
 
 namespace {
-
-DocumentKey key_of(const RouteCall& call) {
-  return {.tenant = call.tenant(), .kind = std::string(kHandlerKind), .name = call.params[1]};
-}
-
-AuditRow audit_row(const RouteCall& call, Instant at, std::string_view action) {
-  return {.at = at,
-          .tenant = call.tenant(),
-          .actor = call.caller.actor(),
-          .action = std::string(action),
-          .target = call.params[1],
-          .detail = "{}"};
-}
 
 Result<HttpResponse> get_handler(Services& services, const RouteCall& call) {
   TRY(QueryFields(call.request).finish());
@@ -43,13 +31,9 @@ Result<HttpResponse> put_handler(Services& services, const RouteCall& call) {
   }
   TRY_ASSIGN(WebhookConfig given, parse_webhook(call.request.body, services.guard));
   const std::optional<WebhookConfig> before = services.handlers.webhook(call.tenant(), type);
-  const bool makes_secret = given.secret.empty() && !before;
+  const bool makes_secret = given.signing.secret.empty() && !before;
   WebhookConfig config = replaced(before, std::move(given), services.now());
-  Node& node = services.host.node();
-  TRY(node.call<Document>([&](Round& round) {
-    return node.store().admin().put_document({.key = key_of(call), .body = write_stored_webhook(config)},
-                                             audit_row(call, round.now, "handler.put"));
-  }));
+  TRY(put_document(services, call, kHandlerKind, write_stored_webhook(config)));
   HttpResponse response = json_answer(200, makes_secret ? write_webhook_with_secret(config) : write_webhook(config));
   services.handlers.put(call.tenant(), type, std::move(config));
   TRY(services.serving_changed(call.tenant()));
@@ -57,10 +41,7 @@ Result<HttpResponse> put_handler(Services& services, const RouteCall& call) {
 }
 
 Result<HttpResponse> delete_handler(Services& services, const RouteCall& call) {
-  Node& node = services.host.node();
-  TRY(node.call<void>([&](Round& round) {
-    return node.store().admin().delete_document(key_of(call), audit_row(call, round.now, "handler.delete"));
-  }));
+  TRY(delete_document(services, call, kHandlerKind));
   services.handlers.remove(call.tenant(), call.params[1]);
   TRY(services.serving_changed(call.tenant()));
   return HttpResponse{.status = 204};
@@ -86,7 +67,8 @@ void add_handler_routes(RouteTable& table, Services& services) {
   add(Method::put,
       {.summary = "Call this URL for each job of the type. Without a secret one is made, and shown once.",
        .body = "HandlerRequest",
-       .answers = {{200, "Handler"}}},
+       .answers = {{200, "Handler"}},
+       .errors = {{409, "conflict"}, {422, "invalid_configuration"}}},
       put_handler);
   add(Method::remove, {.summary = "Its jobs wait for workers again.", .answers = {{204, ""}}}, delete_handler);
 }

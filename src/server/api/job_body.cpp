@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "core/job_fields.h"
 #include "core/job_template.h"
@@ -11,14 +13,6 @@
 namespace carillon::server {
 
 namespace {
-
-Result<std::optional<Instant>> read_instant_field(std::string_view text, JsonFields& fields, std::string_view name) {
-  TRY_ASSIGN(const Json* const value, fields.optional(name, JsonType::string));
-  if (value == nullptr) return std::nullopt;
-  const auto at = parse_instant(value->text);
-  if (!at) return json_error(text, value->offset, fields.path_of(name), at.error().message);
-  return *at;
-}
 
 Result<KeyHold> read_key_hold(std::string_view text, JsonFields& fields) {
   constexpr std::string_view kName = "unique_until";
@@ -98,6 +92,71 @@ Result<JobBody> read_job_body(std::string_view text, const Json& object, const J
   body.job.options.created_by = place.created_by;
   TRY(check_body(text, object, place, body.job));
   return body;
+}
+
+Result<std::vector<JobBody>> read_job_batch(std::string_view text, const JobBodyPlace& place,
+                                            const std::function<JobId()>& new_id) {
+  TRY_ASSIGN(const Json json, parse_json(text));
+  if (json.type != JsonType::object) return json_error(text, json.offset, "", "expected {\"jobs\": [...]}");
+  JsonFields fields(text, json, "");
+  TRY_ASSIGN(const Json* const list, fields.required("jobs", JsonType::array));
+  TRY(fields.finish());
+  if (list->items.size() > kBatchMax) {
+    return invalid_field(
+        "jobs", fmt::format("jobs has {} items; at most {} fit into one batch", list->items.size(), kBatchMax));
+  }
+  std::vector<JobBody> jobs;
+  std::vector<JobId> ids;
+  bool names_earlier = false;
+  jobs.reserve(list->items.size());
+  ids.reserve(list->items.size());
+  JobBodyPlace one = place;
+  for (std::size_t i = 0; i < list->items.size(); ++i) {
+    one.path = fmt::format("jobs[{}]", i);
+    one.earlier = ids;
+    TRY_ASSIGN(JobBody job, read_job_body(text, list->items[i], one));
+    names_earlier = names_earlier || std::ranges::any_of(job.job.depends_on,
+                                                         [&](JobId id) { return std::ranges::binary_search(ids, id); });
+    ids.push_back(new_id());
+    jobs.push_back(std::move(job));
+  }
+  // Of a job that comes with an id the store first looks whether it is there already.
+  for (std::size_t i = 0; names_earlier && i < jobs.size(); ++i) jobs[i].job.id = ids[i];
+  return jobs;
+}
+
+JobRequest request_of(JobBody body) {
+  NewJob& job = body.job;
+  JobRequest request{.type = std::move(job.type),
+                     .tenant = std::move(job.tenant),
+                     .queue = std::move(job.queue),
+                     .payload = std::move(job.payload),
+                     .priority = job.priority,
+                     .deadline = job.deadline,
+                     .idempotency_key = std::move(job.options.idempotency_key),
+                     .unique_until = job.options.unique_until,
+                     .retry = job.options.retry,
+                     .max_attempts = job.options.max_attempts,
+                     .timeout = job.options.timeout,
+                     .lease = job.options.lease,
+                     .limits = std::move(job.options.limits),
+                     .notifies = job.options.notifies,
+                     .on_ambiguous = job.options.on_ambiguous,
+                     .depends_on = std::move(job.depends_on),
+                     .run_anyway = job.options.run_anyway,
+                     .subject = std::move(job.subject),
+                     .tags = std::move(job.options.tags),
+                     .meta = std::move(job.options.meta),
+                     .created_by = std::move(job.options.created_by)};
+  if (job.run_at) request.run_at = *job.run_at;
+  if (body.delay) request.run_at = in(*body.delay);
+  return request;
+}
+
+Result<JobId> read_job_id(const std::string& text) {
+  const auto id = parse_job_id(text);
+  if (!id) return failed(ErrorCode::not_found, fmt::format("there is no job {}", quoted(text)));
+  return *id;
 }
 
 JobInfo info_of_new(const NewJob& job, const Enqueued& made, Instant now) {

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <carillon/job_info.h>
+#include <carillon/job_request.h>
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -15,6 +18,8 @@
 #include "store/job_store.h"
 
 namespace carillon::server {
+
+inline constexpr std::size_t kBatchMax = 10'000;
 
 struct JobBody {
   NewJob job;
@@ -30,6 +35,16 @@ struct JobBodyPlace {
 };
 
 Result<JobBody> read_job_body(std::string_view text, const Json& object, const JobBodyPlace& place);
+
+// {"jobs": […]}; each has an id already, so that others of the batch can name it. `place` is that of the batch.
+Result<std::vector<JobBody>> read_job_batch(std::string_view text, const JobBodyPlace& place,
+                                            const std::function<JobId()>& new_id);
+
+// As a worker or a webhook asks for it.
+JobRequest request_of(JobBody body);
+
+// The job that a path means. Errors: not_found.
+Result<JobId> read_job_id(const std::string& text);
 
 // A job that was stored this moment, without reading it back.
 JobInfo info_of_new(const NewJob& job, const Enqueued& made, Instant now);

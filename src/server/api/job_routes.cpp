@@ -11,23 +11,17 @@
 #include "core/job_state.h"
 #include "server/api/job_body.h"
 #include "server/api/query_fields.h"
+#include "server/api/request_body.h"
 #include "server/api/services.h"
 
 namespace carillon::server {
 
 namespace {
 
-constexpr std::size_t kBatchMax = 10'000;
 constexpr std::size_t kBatchBytesMax = std::size_t{32} << 20U;
 constexpr std::size_t kJobBytesMax = std::size_t{2} << 20U;  // payload, meta and the rest
 constexpr std::int64_t kPageDefault = 50;
 constexpr Duration kWaitMax = std::chrono::seconds(60);
-
-Result<JobId> id_of(const std::string& text) {
-  const auto id = parse_job_id(text);
-  if (!id) return failed(ErrorCode::not_found, fmt::format("there is no job {}", quoted(text)));
-  return *id;
-}
 
 std::string with_deduplicated(std::string job, bool deduplicated) {
   job.pop_back();
@@ -76,41 +70,6 @@ void post_job(Services& services, RouteCall call) {
       });
 }
 
-Result<std::vector<JobBody>> read_batch(Services& services, const RouteCall& call) {
-  const std::string& text = call.request.body;
-  TRY_ASSIGN(const Json json, parse_json(text));
-  if (json.type != JsonType::object) return json_error(text, json.offset, "", "expected {\"jobs\": [...]}");
-  JsonFields fields(text, json, "");
-  TRY_ASSIGN(const Json* const list, fields.required("jobs", JsonType::array));
-  TRY(fields.finish());
-  if (list->items.size() > kBatchMax) {
-    return invalid_field(
-        "jobs", fmt::format("jobs has {} items; at most {} fit into one batch", list->items.size(), kBatchMax));
-  }
-  std::vector<JobBody> jobs;
-  std::vector<JobId> ids;
-  bool names_earlier = false;
-  const JobDefaults defaults = services.host.node().rules().job_defaults();
-  jobs.reserve(list->items.size());
-  ids.reserve(list->items.size());
-  for (std::size_t i = 0; i < list->items.size(); ++i) {
-    const std::string path = fmt::format("jobs[{}]", i);
-    TRY_ASSIGN(JobBody job, read_job_body(text, list->items[i],
-                                          {.tenant = call.tenant(),
-                                           .created_by = call.caller.id,
-                                           .path = path,
-                                           .earlier = ids,
-                                           .defaults = defaults}));
-    names_earlier = names_earlier || std::ranges::any_of(job.job.depends_on,
-                                                         [&](JobId id) { return std::ranges::binary_search(ids, id); });
-    ids.push_back(services.store.jobs().new_job_id());
-    jobs.push_back(std::move(job));
-  }
-  // Of a job that comes with an id the store first looks whether it is there already.
-  for (std::size_t i = 0; names_earlier && i < jobs.size(); ++i) jobs[i].job.id = ids[i];
-  return jobs;
-}
-
 std::string to_json(const std::vector<Enqueued>& made) {
   JsonArray items;
   for (const Enqueued& one : made) {
@@ -124,7 +83,10 @@ std::string to_json(const std::vector<Enqueued>& made) {
 }
 
 void post_batch(Services& services, RouteCall call) {
-  auto read = read_batch(services, call);
+  auto read = read_job_batch(
+      call.request.body,
+      {.tenant = call.tenant(), .created_by = call.caller.id, .defaults = services.host.node().rules().job_defaults()},
+      [&services] { return services.store.jobs().new_job_id(); });
   if (!read) return call.reply->send(refusal(read.error(), "job"));
   auto wanted = std::make_shared<std::vector<JobBody>>(*std::move(read));
   call.request.body.clear();
@@ -193,18 +155,11 @@ Result<HttpResponse> list_jobs(Services& services, const RouteCall& call) {
   TRY_ASSIGN(const JobList list, services.host.client().jobs(query, before, static_cast<std::size_t>(limit)));
   JsonArray items;
   for (const JobInfo& job : list.jobs) items.raw(to_json(job));
-  JsonObject answer;
-  answer.raw("items", items.str());
-  if (list.next_before) {
-    answer.text("next_cursor", format_job_id(list.next_before));
-  } else {
-    answer.raw("next_cursor", "null");
-  }
-  return json_answer(200, answer.str());
+  return list_answer(items, list.next_before ? format_job_id(list.next_before) : std::string());
 }
 
 Result<HttpResponse> show_job(Services& services, const RouteCall& call) {
-  TRY_ASSIGN(const JobId id, id_of(call.params[1]));
+  TRY_ASSIGN(const JobId id, read_job_id(call.params[1]));
   TRY_ASSIGN(const JobInfo info, services.host.client().job(call.tenant(), id));
   return json_answer(200, to_json(info));
 }
@@ -254,7 +209,7 @@ void get_job(Services& services, RouteCall call) {
     return given;
   }();
   if (!wait) return call.reply->send(refusal(wait.error(), "job"));
-  const auto id = id_of(call.params[1]);
+  const auto id = read_job_id(call.params[1]);
   const auto info = id ? services.host.client().job(call.tenant(), *id) : std::unexpected(id.error());
   if (!info) return call.reply->send(refusal(info.error(), "job"));
   if (!*wait || is_final(info->state)) return call.reply->send(json_answer(200, to_json(*info)));
@@ -263,26 +218,18 @@ void get_job(Services& services, RouteCall call) {
 
 Result<HttpResponse> explain_job(Services& services, const RouteCall& call) {
   TRY(QueryFields(call.request).finish());
-  TRY_ASSIGN(const JobId id, id_of(call.params[1]));
+  TRY_ASSIGN(const JobId id, read_job_id(call.params[1]));
   TRY_ASSIGN(const Explanation explanation, services.host.client().explain(call.tenant(), id));
   return json_answer(200, to_json(explanation));
 }
 
 // ---- Acting -------------------------------------------------------------------------------------------------------
 
-// A body that may be left out and says nothing.
-Result<void> expect_no_body(const RouteCall& call) {
-  if (call.request.body.empty()) return {};
-  TRY_ASSIGN(const Json json, parse_json(call.request.body));
-  if (json.type != JsonType::object) return json_error(call.request.body, json.offset, "", "expected an object");
-  return JsonFields(call.request.body, json, "").finish();
-}
-
 using Act = Result<JobState> (NodeClient::*)(std::string_view, JobId);
 
 Result<HttpResponse> act(Services& services, const RouteCall& call, Act what) {
-  TRY(expect_no_body(call));
-  TRY_ASSIGN(const JobId id, id_of(call.params[1]));
+  TRY(expect_no_body(call.request));
+  TRY_ASSIGN(const JobId id, read_job_id(call.params[1]));
   NodeClient client = services.client_of(call.caller);
   TRY((client.*what)(call.tenant(), id));
   return show_job(services, call);
@@ -296,8 +243,8 @@ Result<HttpResponse> run_job(Services& services, const RouteCall& call) {
 }
 
 Result<HttpResponse> rerun_job(Services& services, const RouteCall& call) {
-  TRY(expect_no_body(call));
-  TRY_ASSIGN(const JobId id, id_of(call.params[1]));
+  TRY(expect_no_body(call.request));
+  TRY_ASSIGN(const JobId id, read_job_id(call.params[1]));
   TRY_ASSIGN(const EnqueuedJob made, services.client_of(call.caller).rerun(call.tenant(), id));
   TRY_ASSIGN(const JobInfo info, services.host.client().job(call.tenant(), made.id));
   return json_answer(201, to_json(info));
@@ -305,109 +252,15 @@ Result<HttpResponse> rerun_job(Services& services, const RouteCall& call) {
 
 Result<HttpResponse> patch_job(Services& services, const RouteCall& call) {
   const std::string& text = call.request.body;
-  TRY_ASSIGN(const JobId id, id_of(call.params[1]));
-  TRY_ASSIGN(const Json json, parse_json(text));
-  if (json.type != JsonType::object) return json_error(text, json.offset, "", "expected an object");
+  TRY_ASSIGN(const JobId id, read_job_id(call.params[1]));
+  TRY_ASSIGN(const Json json, parse_json_object(text));
   JsonFields fields(text, json, "");
   TRY_ASSIGN(const auto priority, read_priority_field(text, fields));
-  TRY_ASSIGN(const Json* const at, fields.optional("run_at", JsonType::string));
-  std::optional<Instant> run_at;
-  if (at != nullptr) {
-    const auto instant = parse_instant(at->text);
-    if (!instant) return json_error(text, at->offset, "run_at", instant.error().message);
-    run_at = *instant;
-  }
+  TRY_ASSIGN(const std::optional<Instant> run_at, read_instant_field(text, fields, "run_at"));
   TRY(fields.finish());
   if (!priority && !run_at) return invalid_field("priority", "nothing to change: priority or run_at is to be given");
   TRY(services.client_of(call.caller).change(call.tenant(), id, priority, run_at));
   return show_job(services, call);
-}
-
-// ---- Bulk work ----------------------------------------------------------------------------------------------------
-
-std::string to_json(const BulkInfo& bulk) {
-  JsonObject object;
-  object.text("id", bulk.id).text("action", to_string(bulk.action)).text("state", bulk.state);
-  object.raw("total", bulk.total ? std::to_string(*bulk.total) : "null");
-  object.integer("done", static_cast<std::int64_t>(bulk.done));
-  object.integer("failed", static_cast<std::int64_t>(bulk.failed));
-  return object.str();
-}
-
-Result<std::optional<std::string>> optional_text(JsonFields& fields, std::string_view name) {
-  TRY_ASSIGN(const Json* const value, fields.optional(name, JsonType::string));
-  return value == nullptr ? std::nullopt : std::optional(value->text);
-}
-
-Result<std::optional<Instant>> optional_instant(std::string_view text, JsonFields& fields, std::string_view name) {
-  TRY_ASSIGN(const Json* const value, fields.optional(name, JsonType::string));
-  if (value == nullptr) return std::nullopt;
-  const auto at = parse_instant(value->text);
-  if (!at) return json_error(text, value->offset, fields.path_of(name), at.error().message);
-  return *at;
-}
-
-Result<JobQuery> read_filter(std::string_view text, const Json& json, const std::string& tenant) {
-  JobQuery query{.tenant = tenant};
-  JsonFields fields(text, json, "filter");
-  if (const Json* const state = fields.optional("state")) {
-    const bool one = state->type == JsonType::string;
-    if (!one && state->type != JsonType::array) {
-      return fields.fail(*state, "state", "expected a state or a list of states");
-    }
-    for (const Json& item : one ? std::vector<Json>{*state} : state->items) {
-      const auto known = job_state_from(item.text);
-      if (!known) return fields.fail(item, "state", fmt::format("{} is not a state", quoted(item.text)));
-      query.states.push_back(*known);
-    }
-  }
-  TRY_ASSIGN(query.type, optional_text(fields, "type"));
-  TRY_ASSIGN(query.queue, optional_text(fields, "queue"));
-  TRY_ASSIGN(query.schedule, optional_text(fields, "schedule"));
-  TRY_ASSIGN(query.subject, optional_text(fields, "subject"));
-  TRY_ASSIGN(query.tag, optional_text(fields, "tag"));
-  TRY_ASSIGN(query.text, optional_text(fields, "text"));
-  TRY_ASSIGN(query.since, optional_instant(text, fields, "since"));
-  TRY_ASSIGN(query.until, optional_instant(text, fields, "until"));
-  TRY(fields.finish());
-  return query;
-}
-
-Result<HttpResponse> begin_bulk(Services& services, const RouteCall& call) {
-  const std::string& text = call.request.body;
-  TRY_ASSIGN(const Json json, parse_json(text));
-  if (json.type != JsonType::object) return json_error(text, json.offset, "", "expected an object");
-  JsonFields fields(text, json, "");
-  BulkRequest request{.query = {.tenant = call.tenant()}};
-  TRY_ASSIGN(const Json* const action, fields.required("action", JsonType::string));
-  constexpr std::array kActions{BulkAction::retry, BulkAction::cancel, BulkAction::discard};
-  const auto* const known =
-      std::ranges::find_if(kActions, [&](BulkAction one) { return to_string(one) == action->text; });
-  if (known == kActions.end()) {
-    return fields.fail(*action, "action", fmt::format("{} is none of retry, cancel, discard", quoted(action->text)));
-  }
-  request.action = *known;
-  TRY_ASSIGN(const Json* const filter, fields.optional("filter", JsonType::object));
-  if (filter != nullptr) {
-    TRY_ASSIGN(request.query, read_filter(text, *filter, call.tenant()));
-  }
-  TRY_ASSIGN(const Json* const rate, fields.optional("rate", JsonType::number));
-  if (rate != nullptr) request.rate = std::strtod(rate->text.c_str(), nullptr);
-  TRY(fields.finish());
-  TRY_ASSIGN(const BulkInfo bulk, services.client_of(call.caller).bulk(request));
-  return json_answer(202, to_json(bulk));
-}
-
-Result<HttpResponse> show_bulk(Services& services, const RouteCall& call) {
-  TRY(QueryFields(call.request).finish());
-  TRY_ASSIGN(const BulkInfo bulk, services.host.client().bulk_status(call.tenant(), call.params[1]));
-  return json_answer(200, to_json(bulk));
-}
-
-Result<HttpResponse> stop_bulk(Services& services, const RouteCall& call) {
-  TRY(expect_no_body(call));
-  TRY_ASSIGN(const BulkInfo bulk, services.client_of(call.caller).stop_bulk(call.tenant(), call.params[1]));
-  return json_answer(200, to_json(bulk));
 }
 
 using Work = Result<HttpResponse> (*)(Services&, const RouteCall&);
@@ -430,7 +283,8 @@ void add_job_routes(RouteTable& table, Services& services) {
                    .doc = {.group = kGroup,
                            .summary = "Make a job. A known idempotency key answers 200 with the job that is there.",
                            .body = "NewJob",
-                           .answers = {{201, "EnqueuedJob"}, {200, "EnqueuedJob"}}},
+                           .answers = {{201, "EnqueuedJob"}, {200, "EnqueuedJob"}},
+                           .errors = {{409, "idempotency_conflict"}, {422, "dependency_not_met"}}},
                    .call = [&services](RouteCall call) { post_job(services, std::move(call)); },
                    .body_max = kJobBytesMax});
   table.push_back({.method = Method::post,
@@ -439,7 +293,8 @@ void add_job_routes(RouteTable& table, Services& services) {
                    .doc = {.group = kGroup,
                            .summary = "Make up to 10,000 jobs, all or none.",
                            .body = "JobBatch",
-                           .answers = {{201, "BatchAnswer"}}},
+                           .answers = {{201, "BatchAnswer"}},
+                           .errors = {{409, "idempotency_conflict"}, {422, "dependency_not_met"}}},
                    .call = [&services](RouteCall call) { post_batch(services, std::move(call)); },
                    .body_max = kBatchBytesMax});
   table.push_back({.method = Method::get,
@@ -467,7 +322,8 @@ void add_job_routes(RouteTable& table, Services& services) {
                    .doc = {.group = kGroup,
                            .summary = "Another priority, another time.",
                            .body = "JobPatch",
-                           .answers = {{200, "Job"}}},
+                           .answers = {{200, "Job"}},
+                           .errors = {{409, "conflict"}, {409, "job_already_running"}}},
                    .call = plain("job", patch_job)});
   table.push_back(
       {.method = Method::get,
@@ -476,42 +332,28 @@ void add_job_routes(RouteTable& table, Services& services) {
        .doc = {.group = kGroup, .summary = "Why it ran, did not run, or waits.", .answers = {{200, "Explanation"}}},
        .call = plain("job", explain_job),
        .writes = false});
-  const auto add_act = [&](std::string_view path, std::string_view summary, std::function<void(RouteCall)> call) {
-    table.push_back({.method = Method::post,
-                     .path = path,
-                     .needs = Needs::tenant,
-                     .doc = {.group = kGroup, .summary = summary, .answers = {{200, "Job"}}},
-                     .call = std::move(call)});
+  const auto add_act = [&](std::string_view path, std::string_view summary, std::vector<ErrorDoc> errors,
+                           std::function<void(RouteCall)> call) {
+    table.push_back(
+        {.method = Method::post,
+         .path = path,
+         .needs = Needs::tenant,
+         .doc = {.group = kGroup, .summary = summary, .answers = {{200, "Job"}}, .errors = std::move(errors)},
+         .call = std::move(call)});
   };
-  add_act("/v1/tenants/{tenant}/jobs/{id}/cancel", "Cancel it; one that runs is asked to stop.",
+  add_act("/v1/tenants/{tenant}/jobs/{id}/cancel", "Cancel it; one that runs is asked to stop.", {{409, "conflict"}},
           acts(&NodeClient::cancel));
-  add_act("/v1/tenants/{tenant}/jobs/{id}/retry", "Let a parked job try again.", acts(&NodeClient::retry));
-  add_act("/v1/tenants/{tenant}/jobs/{id}/discard", "Give a parked job up.", acts(&NodeClient::discard));
-  add_act("/v1/tenants/{tenant}/jobs/{id}/run", "Run it now, whatever its time.", plain("job", run_job));
+  add_act("/v1/tenants/{tenant}/jobs/{id}/retry", "Let a parked job try again.",
+          {{409, "conflict"}, {409, "job_already_running"}}, acts(&NodeClient::retry));
+  add_act("/v1/tenants/{tenant}/jobs/{id}/discard", "Give a parked job up.", {{409, "conflict"}},
+          acts(&NodeClient::discard));
+  add_act("/v1/tenants/{tenant}/jobs/{id}/run", "Run it now, whatever its time.",
+          {{409, "conflict"}, {409, "job_already_running"}, {503, "scheduler_disabled"}}, plain("job", run_job));
   table.push_back({.method = Method::post,
                    .path = "/v1/tenants/{tenant}/jobs/{id}/rerun",
                    .needs = Needs::tenant,
                    .doc = {.group = kGroup, .summary = "A new job like this one.", .answers = {{201, "Job"}}},
                    .call = plain("job", rerun_job)});
-  table.push_back({.method = Method::post,
-                   .path = "/v1/tenants/{tenant}/jobs/bulk",
-                   .needs = Needs::tenant,
-                   .doc = {.group = kGroup,
-                           .summary = "Retry, cancel or discard all that match; survives a restart.",
-                           .body = "BulkRequest",
-                           .answers = {{202, "Bulk"}}},
-                   .call = plain("job", begin_bulk)});
-  table.push_back({.method = Method::get,
-                   .path = "/v1/tenants/{tenant}/bulk/{id}",
-                   .needs = Needs::read,
-                   .doc = {.group = kGroup, .summary = "How far bulk work is.", .answers = {{200, "Bulk"}}},
-                   .call = plain("bulk", show_bulk),
-                   .writes = false});
-  table.push_back({.method = Method::post,
-                   .path = "/v1/tenants/{tenant}/bulk/{id}/stop",
-                   .needs = Needs::tenant,
-                   .doc = {.group = kGroup, .summary = "Stop bulk work where it is.", .answers = {{200, "Bulk"}}},
-                   .call = plain("bulk", stop_bulk)});
 }
 
 }  // namespace carillon::server

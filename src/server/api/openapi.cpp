@@ -2,8 +2,11 @@
 
 #include <carillon/version.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <map>
+#include <optional>
+#include <set>
 
 #include "base/json.h"
 #include "base/json_writer.h"
@@ -52,6 +55,38 @@ std::string_view needed(Needs needs) {
   return "";
 }
 
+// "job_not_found", of what the last part of the path in braces names; PUT makes what is not there.
+std::optional<std::string> not_found_of(const Route& route) {
+  if (route.method == Method::put || route.needs == Needs::signature) return std::nullopt;
+  std::string_view last;
+  std::string_view named;
+  for (const std::string_view segment : segments_of(route.path)) {
+    if (segment.starts_with('{') && segment != "{tenant}") named = last;
+    last = segment;
+  }
+  if (named.empty()) return std::nullopt;
+  if (named.ends_with('s')) named.remove_suffix(1);
+  return fmt::format("{}_not_found", named);
+}
+
+using Errors = std::map<int, std::set<std::string>>;
+
+// What a route may refuse with: what follows from its path, body and scope, and what it says itself.
+Errors errors_of(const Route& route) {
+  Errors errors;
+  const bool under_tenant = route.path.starts_with("/v1/tenants/{tenant}");
+  if (!route.doc.body.empty()) errors[413].insert("body_too_large");
+  if (!route.doc.body.empty() || !route.doc.query.empty()) errors[400].insert("invalid_request");
+  if (route.needs != Needs::nothing) errors[401].insert("unauthorized");
+  if (route.needs == Needs::worker || route.needs == Needs::tenant || route.needs == Needs::admin) {
+    errors[403].insert("forbidden");
+  }
+  if (under_tenant && route.needs != Needs::signature) errors[404].insert("tenant_not_found");
+  if (auto code = not_found_of(route)) errors[404].insert(*std::move(code));
+  for (const ErrorDoc& error : route.doc.errors) errors[error.status].emplace(error.code);
+  return errors;
+}
+
 std::string operation_of(const Route& route) {
   JsonObject operation;
   operation.text("summary", route.doc.summary).text("description", needed(route.needs));
@@ -65,6 +100,11 @@ std::string operation_of(const Route& route) {
     response.text("description", answer.schema.empty() ? "Done." : answer.schema);
     if (!answer.schema.empty()) response.raw("content", content(answer.schema));
     responses.raw(std::to_string(answer.status), response.str());
+  }
+  for (const auto& [status, codes] : errors_of(route)) {
+    responses.raw(std::to_string(status),
+                  fmt::format(R"({{"description":{},"content":{}}})",
+                              json_string(fmt::format("{}", fmt::join(codes, ", "))), content("Error")));
   }
   responses.raw("default", fmt::format(R"({{"description":"Refused.","content":{}}})", content("Error")));
   operation.raw("responses", responses.str());

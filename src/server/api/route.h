@@ -42,12 +42,18 @@ struct AnswerDoc {
   std::string_view schema;  // its name; "": no body
 };
 
+struct ErrorDoc {
+  int status;
+  std::string_view code;
+};
+
 struct RouteDoc {
   std::string_view group;    // the heading in the reference
   std::string_view summary;  // one line
   std::string_view body;     // the name of the request's schema; "": none
   std::vector<AnswerDoc> answers;
   std::vector<std::string_view> query;  // names of parameters
+  std::vector<ErrorDoc> errors;         // besides those that follow from path, body and scope
 };
 
 struct Route {

@@ -7,8 +7,10 @@
 #include "base/json.h"
 #include "base/json_writer.h"
 #include "core/job_fields.h"
+#include "core/json_members.h"
 #include "core/schedule.h"
 #include "server/api/query_fields.h"
+#include "server/api/request_body.h"
 #include "server/api/services.h"
 
 namespace carillon::server {
@@ -18,22 +20,6 @@ namespace {
 constexpr std::int64_t kPageDefault = 50;
 constexpr std::int64_t kPreviewDefault = 10;
 constexpr std::int64_t kPreviewMost = 1000;
-
-void put(JsonObject& object, std::string_view name, const std::optional<Instant>& at) {
-  if (at) {
-    object.text(name, format_instant(*at));
-  } else {
-    object.raw(name, "null");
-  }
-}
-
-void put(JsonObject& object, std::string_view name, const std::string& text) {
-  if (text.empty()) {
-    object.raw(name, "null");
-  } else {
-    object.text(name, text);
-  }
-}
 
 // The definition, and beside its fields how it stands.
 std::string to_json(const ScheduleInfo& info) {
@@ -105,8 +91,7 @@ Result<HttpResponse> put_schedule(Services& services, const RouteCall& call) {
 Result<HttpResponse> patch_schedule(Services& services, const RouteCall& call) {
   const std::string& text = call.request.body;
   TRY_ASSIGN(const auto revision, wanted_revision(call.request));
-  TRY_ASSIGN(const Json changes, parse_json(text));
-  if (changes.type != JsonType::object) return json_error(text, changes.offset, "", "expected an object");
+  TRY_ASSIGN(const Json changes, parse_json_object(text));
   TRY_ASSIGN(const ScheduleInfo before, services.host.client().schedule(call.tenant(), call.params[1]));
   TRY_ASSIGN(const Json now, parse_json(before.definition));
   for (const JsonMember& member : changes.members) {
@@ -139,10 +124,7 @@ Result<HttpResponse> list_schedules(Services& services, const RouteCall& call) {
              services.host.client().schedules(call.tenant(), cursor.value_or(""), static_cast<std::size_t>(limit)));
   JsonArray items;
   for (const ScheduleInfo& info : infos) items.raw(to_json(info));
-  JsonObject answer;
-  answer.raw("items", items.str());
-  put(answer, "next_cursor", std::ssize(infos) == limit ? infos.back().name : std::string());
-  return json_answer(200, answer.str());
+  return list_answer(items, std::ssize(infos) == limit ? infos.back().name : std::string());
 }
 
 Result<HttpResponse> delete_schedule(Services& services, const RouteCall& call) {
@@ -150,33 +132,20 @@ Result<HttpResponse> delete_schedule(Services& services, const RouteCall& call) 
   return HttpResponse{.status = 204};
 }
 
-Result<std::optional<Json>> body_of(const RouteCall& call) {
-  if (call.request.body.empty()) return std::nullopt;
-  TRY_ASSIGN(Json json, parse_json(call.request.body));
-  if (json.type != JsonType::object) return json_error(call.request.body, json.offset, "", "expected an object");
-  return json;
-}
-
 Result<HttpResponse> pause_schedule(Services& services, const RouteCall& call) {
-  TRY_ASSIGN(const auto json, body_of(call));
+  TRY_ASSIGN(const auto json, optional_body(call.request));
   std::optional<Instant> until;
   if (json) {
     JsonFields fields(call.request.body, *json, "");
-    TRY_ASSIGN(const Json* const given, fields.optional("until", JsonType::string));
+    TRY_ASSIGN(until, read_instant_field(call.request.body, fields, "until"));
     TRY(fields.finish());
-    if (given != nullptr) {
-      const auto at = parse_instant(given->text);
-      if (!at) return json_error(call.request.body, given->offset, "until", at.error().message);
-      until = *at;
-    }
   }
   TRY_ASSIGN(const ScheduleInfo info, services.client_of(call.caller).pause(call.tenant(), call.params[1], until));
   return shown(200, info);
 }
 
 Result<HttpResponse> resume_schedule(Services& services, const RouteCall& call) {
-  TRY_ASSIGN(const auto json, body_of(call));
-  if (json) TRY(JsonFields(call.request.body, *json, "").finish());
+  TRY(expect_no_body(call.request));
   TRY_ASSIGN(const ScheduleInfo info, services.client_of(call.caller).resume(call.tenant(), call.params[1]));
   return shown(200, info);
 }
@@ -185,7 +154,7 @@ Result<HttpResponse> trigger_schedule(Services& services, const RouteCall& call)
   if (!services.host.node().rules().is_enabled()) {
     return refusal(503, "scheduler_disabled", "the scheduler is disabled: nothing is started");
   }
-  TRY_ASSIGN(const auto json, body_of(call));
+  TRY_ASSIGN(const auto json, optional_body(call.request));
   Client::TriggerOptions options;
   if (json) {
     const std::string& text = call.request.body;
@@ -249,11 +218,15 @@ void add_schedule_routes(RouteTable& table, Services& services) {
   add(Method::put, kOne,
       {.summary = "Define a schedule; the same again changes nothing. If-Match guards against lost edits.",
        .body = "ScheduleDefinition",
-       .answers = {{201, "Schedule"}, {200, "Schedule"}}},
+       .answers = {{201, "Schedule"}, {200, "Schedule"}},
+       .errors = {{409, "conflict"}, {422, "invalid_configuration"}}},
       put_schedule);
   add(Method::get, kOne, {.summary = "One schedule.", .answers = {{200, "Schedule"}}}, get_schedule);
   add(Method::patch, kOne,
-      {.summary = "Change some fields; null clears.", .body = "SchedulePatch", .answers = {{200, "Schedule"}}},
+      {.summary = "Change some fields; null clears.",
+       .body = "SchedulePatch",
+       .answers = {{200, "Schedule"}},
+       .errors = {{409, "conflict"}, {422, "invalid_configuration"}}},
       patch_schedule);
   add(Method::remove, kOne,
       {.summary = "Delete it; its jobs that have not started are cancelled.", .answers = {{204, ""}}}, delete_schedule);
@@ -263,7 +236,10 @@ void add_schedule_routes(RouteTable& table, Services& services) {
   add(Method::post, "/v1/tenants/{tenant}/schedules/{name}/resume",
       {.summary = "Go on from now, without a burst.", .answers = {{200, "Schedule"}}}, resume_schedule);
   add(Method::post, "/v1/tenants/{tenant}/schedules/{name}/trigger",
-      {.summary = "Run it now, besides its occurrences.", .body = "Trigger", .answers = {{201, "Job"}}},
+      {.summary = "Run it now, besides its occurrences.",
+       .body = "Trigger",
+       .answers = {{201, "Job"}},
+       .errors = {{503, "scheduler_disabled"}}},
       trigger_schedule);
   add(Method::get, "/v1/tenants/{tenant}/schedules/{name}/preview",
       {.summary = "Its next times.", .answers = {{200, "Preview"}}, .query = {"count"}}, preview_schedule);

@@ -14,8 +14,10 @@
 #include "server/api/answer.h"
 #include "server/api/event_hub.h"
 #include "server/api/handler_book.h"
+#include "server/api/hook_config.h"
 #include "server/api/request_watch.h"
 #include "server/api/route.h"
+#include "server/api/tenant_book.h"
 #include "server/api/tenants.h"
 #include "server/api/timers.h"
 #include "server/api/work_pool.h"
@@ -37,6 +39,7 @@ struct Services {
   WorkPool& pool;
   Timers& timers;
   HandlerBook& handlers;
+  TenantBook<HookConfig>& hooks;
   // NOLINTEND(cppcoreguidelines-avoid-const-or-ref-data-members)
   AddressGuard guard;                                    // of webhooks
   std::map<std::string, std::string, std::less<>> pins;  // fields of the configuration, and what has set them for good
@@ -73,7 +76,9 @@ void answer(const RouteCall& call, std::string_view thing, Work work) {
 
 // The parts of the table, one a resource.
 void add_job_routes(RouteTable& table, Services& services);
+void add_bulk_routes(RouteTable& table, Services& services);
 void add_handler_routes(RouteTable& table, Services& services);
+void add_hook_routes(RouteTable& table, Services& services);
 void add_lease_routes(RouteTable& table, Services& services);
 void add_schedule_routes(RouteTable& table, Services& services);
 void add_setting_routes(RouteTable& table, Services& services);

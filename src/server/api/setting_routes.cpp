@@ -77,9 +77,7 @@ Result<HttpResponse> list_queues(Services& services, const RouteCall& call) {
     item.pop_back();
     items.raw(item + R"(,"counts":)" + by_state.str() + "}");
   }
-  JsonObject answer;
-  answer.raw("items", items.str()).raw("next_cursor", "null");
-  return json_answer(200, answer.str());
+  return list_answer(items);
 }
 
 Result<HttpResponse> put_queue(Services& services, const RouteCall& call) {
@@ -102,14 +100,7 @@ Result<HttpResponse> list_limits(Services& services, const RouteCall& call) {
                                                static_cast<std::size_t>(limit)));
   JsonArray items;
   for (const Document& one : documents) items.raw(with_name("limit", one.key.name, one.body));
-  JsonObject answer;
-  answer.raw("items", items.str());
-  if (std::ssize(documents) == limit) {
-    answer.text("next_cursor", documents.back().key.name);
-  } else {
-    answer.raw("next_cursor", "null");
-  }
-  return json_answer(200, answer.str());
+  return list_answer(items, std::ssize(documents) == limit ? documents.back().key.name : std::string());
 }
 
 Result<HttpResponse> get_limit(Services& services, const RouteCall& call) {
@@ -191,7 +182,10 @@ void add_setting_routes(RouteTable& table, Services& services) {
   add(Method::get, "/v1/tenants/{tenant}/settings", "setting",
       {.summary = "A tenant's settings.", .answers = {{200, "Settings"}}}, get_settings);
   add(Method::put, "/v1/tenants/{tenant}/settings", "setting",
-      {.summary = "Replace the fields given; null clears.", .body = "Settings", .answers = {{200, "Settings"}}},
+      {.summary = "Replace the fields given; null clears.",
+       .body = "Settings",
+       .answers = {{200, "Settings"}},
+       .errors = {{422, "invalid_configuration"}}},
       put_settings);
   add(Method::get, "/v1/tenants/{tenant}/queues", "queue",
       {.summary = "Queues, with what is in them.", .answers = {{200, "QueueList"}}}, list_queues);
@@ -224,7 +218,8 @@ void add_setting_routes(RouteTable& table, Services& services) {
   add(Method::put, "/v1/config", "config",
       {.summary = "Replace the fields given; those that flags, environment or file pin are refused.",
        .body = "Config",
-       .answers = {{200, "Config"}}},
+       .answers = {{200, "Config"}},
+       .errors = {{409, "conflict"}, {422, "invalid_configuration"}}},
       put_config);
 }
 

@@ -107,8 +107,7 @@ Result<T> about(std::string_view field, Result<T> result) {
 
 Result<HttpResponse> preview_trigger(Services& services, const RouteCall& call) {
   const std::string& text = call.request.body;
-  TRY_ASSIGN(const Json json, parse_json(text));
-  if (json.type != JsonType::object) return json_error(text, json.offset, "", "expected an object");
+  TRY_ASSIGN(const Json json, parse_json_object(text));
   JsonFields fields(text, json, "");
   const Json* const trigger = fields.optional("trigger");
   if (trigger == nullptr) return fields.missing("trigger", "an object like {\"kind\": \"daily\", \"at\": \"08:00\"}");
@@ -204,7 +203,8 @@ void add_system_routes(RouteTable& table, Services& services) {
        .runs = Runs::in_pool,
        .doc = {.group = "System",
                .summary = "The store takes writes, the planner is alive and not behind; else 503 says which.",
-               .answers = {{200, "Ready"}}},
+               .answers = {{200, "Ready"}},
+               .errors = {{503, "not_ready"}, {503, "store_unavailable"}}},
        .call = [check = std::make_shared<ReadinessCheck>(services.host.node())](
                    const RouteCall& call) { call.reply->send(ready(*check)); },
        .writes = false});
@@ -214,7 +214,10 @@ void add_system_routes(RouteTable& table, Services& services) {
   add(Method::get, "/metrics", Needs::read, Runs::in_pool,
       {.summary = "Metrics in the text format of Prometheus.", .answers = {{200, "Text"}}}, metrics);
   add(Method::post, "/v1/preview", Needs::read, Runs::in_pool,
-      {.summary = "The next times of a trigger.", .body = "PreviewRequest", .answers = {{200, "Preview"}}},
+      {.summary = "The next times of a trigger.",
+       .body = "PreviewRequest",
+       .answers = {{200, "Preview"}},
+       .errors = {{422, "invalid_configuration"}}},
       preview_trigger);
   table.push_back({.method = Method::get,
                    .path = "/v1/events",

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/json.h"
 #include "base/json_writer.h"
+#include "core/json_members.h"
 #include "server/auth/digest.h"
 
 namespace carillon::server {
@@ -32,20 +33,12 @@ std::string list_of(const std::vector<std::string>& texts) {
   return array.str();
 }
 
-void put_time(JsonObject& object, std::string_view name, const std::optional<Instant>& at) {
-  if (at) {
-    object.text(name, format_instant(*at));
-  } else {
-    object.raw(name, "null");
-  }
-}
-
 JsonObject public_part(const ApiKey& key) {
   JsonObject object;
   object.text("id", key.id).text("name", key.name).text("scope", to_string(key.scope));
   object.raw("tenants", list_of(key.tenants));
-  put_time(object, "created_at", key.created_at);
-  put_time(object, "expires_at", key.expires_at);
+  put(object, "created_at", key.created_at);
+  put(object, "expires_at", key.expires_at);
   return object;
 }
 

@@ -16,14 +16,6 @@ constexpr std::size_t kFollowUpsMax = 1000;
 constexpr std::size_t kStatusBytesMax = 200;
 constexpr std::size_t kShownBytesMax = 500;  // of an error page, in the error of the attempt
 
-Result<std::optional<Instant>> read_instant(std::string_view text, JsonFields& fields, std::string_view name) {
-  TRY_ASSIGN(const Json* const value, fields.optional(name, JsonType::string));
-  if (value == nullptr) return std::nullopt;
-  const auto at = parse_instant(value->text);
-  if (!at) return json_error(text, value->offset, fields.path_of(name), at.error().message);
-  return *at;
-}
-
 Result<std::string> read_text(JsonFields& fields, std::string_view name) {
   TRY_ASSIGN(const Json* const value, fields.optional(name, JsonType::string));
   return value == nullptr ? std::string() : value->text;
@@ -60,10 +52,10 @@ Result<JobRequest> read_follow_up(std::string_view text, const Json& item, const
   JsonFields fields(text, item, path);
   TRY_ASSIGN(JobTemplate job, read_template_fields(text, fields));
   fill(job, defaults);
-  TRY_ASSIGN(const auto run_at, read_instant(text, fields, "run_at"));
+  TRY_ASSIGN(const auto run_at, read_instant_field(text, fields, "run_at"));
   TRY_ASSIGN(const auto delay, read_duration_field(text, fields, "delay"));
   if (run_at && delay) return json_error(text, item.offset, path, "takes run_at or delay, not both");
-  TRY_ASSIGN(const auto deadline, read_instant(text, fields, "deadline"));
+  TRY_ASSIGN(const auto deadline, read_instant_field(text, fields, "deadline"));
   TRY_ASSIGN(std::string key, read_text(fields, "idempotency_key"));
   TRY_ASSIGN(const KeyHold hold, read_hold(fields));
   TRY_ASSIGN(std::string subject, read_text(fields, "subject"));
@@ -105,7 +97,7 @@ Result<JobRequest> read_follow_up(std::string_view text, const Json& item, const
 
 Result<void> read_subject(std::string_view text, const Json& value, Outcome& outcome) {
   JsonFields fields(text, value, "subject");
-  TRY_ASSIGN(outcome.expected_at, read_instant(text, fields, "expected_at"));
+  TRY_ASSIGN(outcome.expected_at, read_instant_field(text, fields, "expected_at"));
   TRY_ASSIGN(const Json* const status, fields.optional("status", JsonType::string));
   if (status != nullptr) {
     if (status->text.size() > kStatusBytesMax) {

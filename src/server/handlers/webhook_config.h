@@ -13,20 +13,17 @@
 #include "core/duration.h"
 #include "core/instant.h"
 #include "server/handlers/address_guard.h"
+#include "server/handlers/signing_secrets.h"
 
 namespace carillon::server {
 
 inline constexpr Duration kWebhookTimeoutMax = std::chrono::hours(1);
-// For so long after a change the secret before it signs as well.
-inline constexpr Duration kSecretOverlap = std::chrono::hours(24);
 
 struct WebhookConfig {
   std::string url;
-  std::string secret;               // whsec_…
-  std::vector<std::string> limits;  // names
+  SigningSecrets signing;
+  std::vector<std::string> limits;  // names; jobs of the type take them besides their own
   std::optional<Duration> timeout;  // of one call; nothing: the job's
-  std::string previous_secret;      // "": none
-  std::optional<Instant> previous_until;
 };
 
 // The body of PUT /handlers/{type}. No secret: the caller makes one, or keeps the one there is. Errors:

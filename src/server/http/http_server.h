@@ -34,8 +34,9 @@ struct HttpOptions {
 class HttpServer {
  public:
   using Dispatch = std::function<void(HttpRequest, Reply)>;
-  // Asked when a head is complete, before its body is read: an answer refuses the request; `body_max` may be raised.
-  using OnHead = std::function<std::optional<HttpResponse>(const HttpRequest& head, std::size_t& body_max)>;
+  // Asked when a head is complete, before its body is read: an answer refuses the request; `body_max` may be raised,
+  // and `admitted` left for `dispatch`.
+  using OnHead = std::function<std::optional<HttpResponse>(HttpRequest& head, std::size_t& body_max)>;
 
   HttpServer(HttpOptions options, Dispatch dispatch, OnHead on_head = {});
   HttpServer(const HttpServer&) = delete;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,7 +30,8 @@ struct HttpRequest {
   std::vector<QueryItem> query;       // in the order in which they were sent
   std::vector<HttpHeader> headers;
   std::string body;
-  std::string peer;  // the address of the client
+  std::string peer;                // the address of the client
+  std::shared_ptr<void> admitted;  // what was found out when the head came, for who gets the whole
 
   // The first one of that name, given in lower case; else null.
   const std::string* header(std::string_view name) const;

@@ -18,7 +18,7 @@ TEST(WebhookConfig, EveryFieldIsRead) {
           R"("})",
       AddressGuard()));
   EXPECT_EQ(config.url, "https://example.com/hook");
-  EXPECT_EQ(config.secret, secret);
+  EXPECT_EQ(config.signing.secret, secret);
   EXPECT_EQ(config.limits, std::vector<std::string>{"mail"});
   EXPECT_EQ(config.timeout, 20s);
 }
@@ -54,19 +54,19 @@ TEST(WebhookConfig, WithoutASecretOneIsMadeAndNeverShownAgain) {
   const WebhookConfig given =
       value_of(parse_webhook(R"({"kind":"webhook","url":"https://a.example"})", AddressGuard()));
   const WebhookConfig made = replaced(std::nullopt, given, kNow);
-  EXPECT_TRUE(check_secret(made.secret));
-  EXPECT_THAT(write_webhook_with_secret(made), ::testing::HasSubstr(made.secret));
+  EXPECT_TRUE(check_secret(made.signing.secret));
+  EXPECT_THAT(write_webhook_with_secret(made), ::testing::HasSubstr(made.signing.secret));
   EXPECT_EQ(write_webhook(made), R"({"kind":"webhook","url":"https://a.example","limits":[],"timeout":null})");
-  EXPECT_EQ(replaced(made, given, kNow).secret, made.secret);
+  EXPECT_EQ(replaced(made, given, kNow).signing.secret, made.signing.secret);
 }
 
 TEST(WebhookConfig, AReplacedSecretSignsForADayMore) {
-  WebhookConfig given{.url = "https://a.example", .secret = make_secret()};
+  WebhookConfig given{.url = "https://a.example", .signing = {.secret = make_secret()}};
   const WebhookConfig first = replaced(std::nullopt, given, kNow);
-  given.secret = make_secret();
+  given.signing.secret = make_secret();
   const WebhookConfig stored = value_of(read_stored_webhook(write_stored_webhook(replaced(first, given, kNow))));
-  EXPECT_EQ(target_of(stored, kNow + 23h).secrets, (std::vector{given.secret, first.secret}));
-  EXPECT_EQ(target_of(stored, kNow + 24h).secrets, std::vector{given.secret});
+  EXPECT_EQ(target_of(stored, kNow + 23h).secrets, (std::vector{given.signing.secret, first.signing.secret}));
+  EXPECT_EQ(target_of(stored, kNow + 24h).secrets, std::vector{given.signing.secret});
   // Another change of something else does not end that early.
   given.url = "https://b.example";
   EXPECT_EQ(target_of(replaced(stored, given, kNow + 1h), kNow + 23h).secrets.size(), 2U);

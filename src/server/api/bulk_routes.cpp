@@ -1,0 +1,123 @@
+// Bulk work: retry, cancel or discard all jobs that match.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <utility>
+
+#include "base/json.h"
+#include "base/json_writer.h"
+#include "core/job_fields.h"
+#include "core/job_state.h"
+#include "server/api/query_fields.h"
+#include "server/api/request_body.h"
+#include "server/api/services.h"
+
+namespace carillon::server {
+
+namespace {
+
+std::string to_json(const BulkInfo& bulk) {
+  JsonObject object;
+  object.text("id", bulk.id).text("action", to_string(bulk.action)).text("state", bulk.state);
+  object.raw("total", bulk.total ? std::to_string(*bulk.total) : "null");
+  object.integer("done", static_cast<std::int64_t>(bulk.done));
+  object.integer("failed", static_cast<std::int64_t>(bulk.failed));
+  return object.str();
+}
+
+Result<JobQuery> read_filter(std::string_view text, const Json& json, const std::string& tenant) {
+  JobQuery query{.tenant = tenant};
+  JsonFields fields(text, json, "filter");
+  if (const Json* const state = fields.optional("state")) {
+    const bool one = state->type == JsonType::string;
+    if (!one && state->type != JsonType::array) {
+      return fields.fail(*state, "state", "expected a state or a list of states");
+    }
+    for (const Json& item : one ? std::vector<Json>{*state} : state->items) {
+      const auto known = job_state_from(item.text);
+      if (!known) return fields.fail(item, "state", fmt::format("{} is not a state", quoted(item.text)));
+      query.states.push_back(*known);
+    }
+  }
+  TRY_ASSIGN(query.type, read_text_field(fields, "type"));
+  TRY_ASSIGN(query.queue, read_text_field(fields, "queue"));
+  TRY_ASSIGN(query.schedule, read_text_field(fields, "schedule"));
+  TRY_ASSIGN(query.subject, read_text_field(fields, "subject"));
+  TRY_ASSIGN(query.tag, read_text_field(fields, "tag"));
+  TRY_ASSIGN(query.text, read_text_field(fields, "text"));
+  TRY_ASSIGN(query.since, read_instant_field(text, fields, "since"));
+  TRY_ASSIGN(query.until, read_instant_field(text, fields, "until"));
+  TRY(fields.finish());
+  return query;
+}
+
+Result<HttpResponse> begin_bulk(Services& services, const RouteCall& call) {
+  const std::string& text = call.request.body;
+  TRY_ASSIGN(const Json json, parse_json_object(text));
+  JsonFields fields(text, json, "");
+  BulkRequest request{.query = {.tenant = call.tenant()}};
+  TRY_ASSIGN(const Json* const action, fields.required("action", JsonType::string));
+  constexpr std::array kActions{BulkAction::retry, BulkAction::cancel, BulkAction::discard};
+  const auto* const known =
+      std::ranges::find_if(kActions, [&](BulkAction one) { return to_string(one) == action->text; });
+  if (known == kActions.end()) {
+    return fields.fail(*action, "action", fmt::format("{} is none of retry, cancel, discard", quoted(action->text)));
+  }
+  request.action = *known;
+  TRY_ASSIGN(const Json* const filter, fields.optional("filter", JsonType::object));
+  if (filter != nullptr) {
+    TRY_ASSIGN(request.query, read_filter(text, *filter, call.tenant()));
+  }
+  TRY_ASSIGN(const Json* const rate, fields.optional("rate", JsonType::number));
+  if (rate != nullptr) request.rate = std::strtod(rate->text.c_str(), nullptr);
+  TRY(fields.finish());
+  TRY_ASSIGN(const BulkInfo bulk, services.client_of(call.caller).bulk(request));
+  return json_answer(202, to_json(bulk));
+}
+
+Result<HttpResponse> show_bulk(Services& services, const RouteCall& call) {
+  TRY(QueryFields(call.request).finish());
+  TRY_ASSIGN(const BulkInfo bulk, services.host.client().bulk_status(call.tenant(), call.params[1]));
+  return json_answer(200, to_json(bulk));
+}
+
+Result<HttpResponse> stop_bulk(Services& services, const RouteCall& call) {
+  TRY(expect_no_body(call.request));
+  TRY_ASSIGN(const BulkInfo bulk, services.client_of(call.caller).stop_bulk(call.tenant(), call.params[1]));
+  return json_answer(200, to_json(bulk));
+}
+
+using Work = Result<HttpResponse> (*)(Services&, const RouteCall&);
+
+}  // namespace
+
+void add_bulk_routes(RouteTable& table, Services& services) {
+  const auto plain = [&services](std::string_view thing, Work work) {
+    return
+        [&services, thing, work](const RouteCall& call) { answer(call, thing, [&] { return work(services, call); }); };
+  };
+  constexpr std::string_view kGroup = "Jobs";
+  table.push_back({.method = Method::post,
+                   .path = "/v1/tenants/{tenant}/jobs/bulk",
+                   .needs = Needs::tenant,
+                   .doc = {.group = kGroup,
+                           .summary = "Retry, cancel or discard all that match; survives a restart.",
+                           .body = "BulkRequest",
+                           .answers = {{202, "Bulk"}}},
+                   .call = plain("job", begin_bulk)});
+  table.push_back({.method = Method::get,
+                   .path = "/v1/tenants/{tenant}/bulk/{id}",
+                   .needs = Needs::read,
+                   .doc = {.group = kGroup, .summary = "How far bulk work is.", .answers = {{200, "Bulk"}}},
+                   .call = plain("bulk", show_bulk),
+                   .writes = false});
+  table.push_back({.method = Method::post,
+                   .path = "/v1/tenants/{tenant}/bulk/{id}/stop",
+                   .needs = Needs::tenant,
+                   .doc = {.group = kGroup, .summary = "Stop bulk work where it is.", .answers = {{200, "Bulk"}}},
+                   .call = plain("bulk", stop_bulk)});
+}
+
+}  // namespace carillon::server

@@ -1,0 +1,121 @@
+#include "server/api/hook_config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/json.h"
+#include "base/json_pointer.h"
+#include "base/json_writer.h"
+#include "core/job.h"
+#include "core/job_fields.h"
+
+namespace carillon::server {
+
+namespace {
+
+constexpr std::size_t kPointerBytesMax = 1000;
+
+Result<void> check_pointer(std::string_view name, const std::string& pointer) {
+  if (pointer.size() > kPointerBytesMax) {
+    return invalid_request(fmt::format("{} may have {} bytes, not {}", name, kPointerBytesMax, pointer.size()));
+  }
+  auto parsed = JsonPointer::parse(pointer);
+  if (!parsed) return std::unexpected(with_context(name, std::move(parsed).error()));
+  return {};
+}
+
+// What the document and its stored form share.
+Result<HookConfig> read_fields(std::string_view text, JsonFields& fields) {
+  HookConfig hook;
+  TRY_ASSIGN(hook.schedule, fields.string("schedule"));
+  TRY(check_name("schedule", hook.schedule));
+  TRY_ASSIGN(hook.subject, fields.string("subject"));
+  TRY(check_pointer("subject", hook.subject));
+  TRY_ASSIGN(hook.expected_at, read_text_field(fields, "expected_at"));
+  if (hook.expected_at) TRY(check_pointer("expected_at", *hook.expected_at));
+  TRY_ASSIGN(hook.priority, read_priority_field(text, fields));
+  return hook;
+}
+
+JsonObject public_fields(const HookConfig& hook) {
+  JsonObject object;
+  object.text("schedule", hook.schedule).text("subject", hook.subject);
+  object.raw("expected_at", hook.expected_at ? json_string(*hook.expected_at) : "null");
+  object.raw("priority", hook.priority ? std::to_string(*hook.priority) : "null");
+  return object;
+}
+
+const Json* find(const Json& body, const std::string& pointer) {
+  const auto parsed = JsonPointer::parse(pointer);
+  const Json* const found = parsed ? parsed->find(body) : nullptr;
+  return found == nullptr || found->type == JsonType::null ? nullptr : found;
+}
+
+std::unexpected<Error> nothing_there(std::string_view what, const std::string& pointer) {
+  return invalid_request(fmt::format("the push has nothing at {}, where this hook expects {}", quoted(pointer), what));
+}
+
+bool is_whole(const std::string& number) {
+  return std::ranges::all_of(number, [](char c) { return c == '-' || (c >= '0' && c <= '9'); });
+}
+
+}  // namespace
+
+Result<HookConfig> parse_hook(std::string_view text) {
+  TRY_ASSIGN(const Json root, parse_json_object(text, kHookKind));
+  JsonFields fields(text, root, std::string(kHookKind));
+  TRY_ASSIGN(HookConfig hook, read_fields(text, fields));
+  TRY_ASSIGN(hook.signing.secret, read_secret_field(fields));
+  if (hook.signing.secret.empty()) return fields.missing("secret", "whsec_ and Base64, the sender's");
+  TRY(fields.finish());
+  return hook;
+}
+
+// So far no trigger adapts to what it is told: whichever does first is asked for here.
+Result<void> check_hook(const HookConfig& hook, const Schedule& schedule) {
+  if (!hook.expected_at) return {};
+  return invalid_configuration(
+      fmt::format("schedule {} is not adaptive: it has no use for expected_at", quoted(schedule.name)));
+}
+
+std::string write_hook(const HookConfig& hook) { return public_fields(hook).str(); }
+
+std::string write_stored_hook(const HookConfig& hook) {
+  JsonObject object = public_fields(hook);
+  write_secret_fields(object, hook.signing);
+  return object.str();
+}
+
+Result<HookConfig> read_stored_hook(std::string_view text) {
+  TRY_ASSIGN(const Json root, parse_json_object(text, kHookKind));
+  JsonFields fields(text, root, std::string(kHookKind));
+  TRY_ASSIGN(HookConfig hook, read_fields(text, fields));
+  TRY_ASSIGN(hook.signing, read_secret_fields(text, fields));
+  TRY(fields.finish());
+  return hook;
+}
+
+Result<HookPush> read_push(const HookConfig& hook, std::string_view body) {
+  TRY_ASSIGN(const Json root, parse_json(body));
+  HookPush push;
+  const Json* const subject = find(root, hook.subject);
+  if (subject == nullptr) return nothing_there("a subject", hook.subject);
+  const bool is_number = subject->type == JsonType::number && is_whole(subject->text);
+  if (subject->type != JsonType::string && !is_number) {
+    return json_error(body, subject->offset, hook.subject, "a subject must be a text or a whole number");
+  }
+  push.subject = subject->text;
+  if (push.subject.size() > kKeyBytesMax) {
+    return json_error(body, subject->offset, hook.subject, fmt::format("a subject may have {} bytes", kKeyBytesMax));
+  }
+  if (!hook.expected_at) return push;
+  const Json* const expected = find(root, *hook.expected_at);
+  if (expected == nullptr) return push;
+  const auto at = parse_instant(expected->type == JsonType::string ? expected->text : std::string());
+  if (!at) return json_error(body, expected->offset, *hook.expected_at, at.error().message);
+  push.expected_at = *at;
+  return push;
+}
+
+}  // namespace carillon::server

@@ -1,0 +1,161 @@
+// Hooks: senders outside push, signed, and a schedule runs.
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+#include "base/check.h"
+#include "base/json.h"
+#include "base/json_writer.h"
+#include "core/job.h"
+#include "core/job_fields.h"
+#include "server/api/documents.h"
+#include "server/api/hook_config.h"
+#include "server/api/query_fields.h"
+#include "server/api/services.h"
+#include "server/handlers/signature.h"
+
+namespace carillon::server {
+
+namespace {
+
+constexpr std::size_t kWebhookIdBytesMax = 256;
+constexpr std::size_t kHookNameBytesMax = kNameBytesMax - 5;  // its jobs are created by "hook:NAME"
+
+Result<HttpResponse> get_hook(Services& services, const RouteCall& call) {
+  TRY(QueryFields(call.request).finish());
+  const auto hook = services.hooks.find(call.tenant(), call.params[1]);
+  if (!hook) return failed(ErrorCode::not_found, fmt::format("there is no hook {}", quoted(call.params[1])));
+  return json_answer(200, write_hook(*hook));
+}
+
+Result<HttpResponse> put_hook(Services& services, const RouteCall& call) {
+  const std::string& name = call.params[1];
+  TRY(check_name("hook", name));
+  if (name.size() > kHookNameBytesMax) {
+    return invalid_request(fmt::format("hook has {} bytes; at most {} are allowed", name.size(), kHookNameBytesMax));
+  }
+  TRY_ASSIGN(HookConfig hook, parse_hook(call.request.body));
+  const auto known = services.host.client().schedule(call.tenant(), hook.schedule);
+  if (!known && known.error().code == ErrorCode::not_found) {
+    return invalid_configuration(
+        fmt::format("hook {} names schedule {}, which there is not", quoted(name), quoted(hook.schedule)));
+  }
+  if (!known) return std::unexpected(known.error());
+  TRY_ASSIGN(const Schedule schedule, parse_schedule(known->definition));
+  TRY(check_hook(hook, schedule));
+  if (const auto before = services.hooks.find(call.tenant(), name)) {
+    hook.signing = replaced(before->signing, std::move(hook.signing.secret), Services::real_now());
+  }
+  TRY(put_document(services, call, kHookKind, write_stored_hook(hook)));
+  HttpResponse response = json_answer(200, write_hook(hook));
+  services.hooks.put(call.tenant(), name, std::move(hook));
+  return response;
+}
+
+Result<HttpResponse> delete_hook(Services& services, const RouteCall& call) {
+  TRY(delete_document(services, call, kHookKind));
+  services.hooks.remove(call.tenant(), call.params[1]);
+  return HttpResponse{.status = 204};
+}
+
+std::string_view header_or_none(const HttpRequest& request, std::string_view name) {
+  const std::string* const header = request.header(name);
+  return header == nullptr ? std::string_view() : std::string_view(*header);
+}
+
+// The hook that has signed the call. One that does not exist answers like one whose secret is not known to the sender,
+// after the same work: names cannot be probed.
+std::expected<HookConfig, HttpResponse> signed_hook(const Services& services, const RouteCall& call) {
+  static const std::vector<std::string> nobodys{make_secret()};
+  auto hook = services.hooks.find(call.tenant(), call.params[1]);
+  // Senders sign by the real time, also for a server that rehearses.
+  const Instant now = Services::real_now();
+  const auto verified = verify(hook ? valid_at(hook->signing, now) : nobodys,
+                               {.id = header_or_none(call.request, "webhook-id"),
+                                .timestamp = header_or_none(call.request, "webhook-timestamp"),
+                                .signature = header_or_none(call.request, "webhook-signature")},
+                               call.request.body, now);
+  if (!verified) return std::unexpected(refusal(401, "unauthorized", verified.error().message));
+  CHECK(hook);  // nobody has seen the other secret
+  return *std::move(hook);
+}
+
+// The template's, and in it what has triggered the job.
+Result<std::string> meta_of(const std::string& before, const JsonObject& hook) {
+  JsonObject meta;
+  if (!before.empty()) {
+    TRY_ASSIGN(const Json json, parse_json(before));
+    for (const JsonMember& member : json.members) {
+      if (member.key != "hook") meta.raw(member.key, json_slice(before, member.value));
+    }
+  }
+  meta.raw("hook", hook.str());
+  return meta.str();
+}
+
+Result<HttpResponse> push(Services& services, const RouteCall& call) {
+  const auto hook = signed_hook(services, call);
+  if (!hook) return hook.error();
+  const std::string& name = call.params[1];
+  const std::string_view id = header_or_none(call.request, "webhook-id");
+  if (id.size() > kWebhookIdBytesMax) {
+    return invalid_request(fmt::format("webhook-id may have {} bytes, not {}", kWebhookIdBytesMax, id.size()));
+  }
+  if (!services.host.node().rules().is_enabled()) {
+    return refusal(503, "scheduler_disabled", "the scheduler is disabled: nothing is started");
+  }
+  TRY_ASSIGN(const HookPush said, read_push(*hook, call.request.body));
+  JsonObject about;
+  about.text("name", name).text("webhook_id", id).text("subject", said.subject);
+  Node& node = services.host.node();
+  TRY_ASSIGN(const EnqueuedJob made, node.call<EnqueuedJob>([&](Round& round) -> Result<EnqueuedJob> {
+    TRY_ASSIGN(NewJob job, node.planner().manual(call.tenant(), hook->schedule, call.request.body, hook->priority));
+    job.options.idempotency_key = fmt::format("hook:{}:{}", name, id);
+    job.options.created_by = fmt::format("hook:{}", name);
+    TRY_ASSIGN(job.options.meta, meta_of(job.options.meta, about));
+    TRY_ASSIGN(const Enqueued enqueued, std::move(node.store().jobs().enqueue(std::array{job}).front()));
+    return NodeClient::enqueued(round, job, enqueued);
+  }));
+  // Who pushes learns which job it became, not what else is in it.
+  JsonObject answer;
+  answer.text("id", format_job_id(made.id)).boolean("deduplicated", made.deduplicated);
+  return json_answer(made.deduplicated ? 200 : 201, answer.str());
+}
+
+using Work = Result<HttpResponse> (*)(Services&, const RouteCall&);
+
+}  // namespace
+
+void add_hook_routes(RouteTable& table, Services& services) {
+  const auto add = [&](Method method, Needs needs, RouteDoc doc, std::string_view thing, Work work) {
+    doc.group = "Hooks";
+    table.push_back({.method = method,
+                     .path = "/v1/tenants/{tenant}/hooks/{name}",
+                     .needs = needs,
+                     .doc = std::move(doc),
+                     .call = [&services, thing, work](
+                                 const RouteCall& call) { answer(call, thing, [&] { return work(services, call); }); },
+                     .writes = method == Method::put});
+  };
+  add(Method::put, Needs::tenant,
+      {.summary =
+           "Let a sender trigger a schedule by signed calls. The secret is not shown again; one that is replaced "
+           "stays good for a day.",
+       .body = "HookRequest",
+       .answers = {{200, "Hook"}},
+       .errors = {{422, "invalid_configuration"}}},
+      "hook", put_hook);
+  add(Method::get, Needs::read, {.summary = "One hook, without its secret.", .answers = {{200, "Hook"}}}, "hook",
+      get_hook);
+  add(Method::remove, Needs::tenant, {.summary = "No more pushes.", .answers = {{204, ""}}}, "hook", delete_hook);
+  add(Method::post, Needs::signature,
+      {.summary = "A push: signed as Standard Webhooks says, it runs the hook's schedule now with the body as payload. "
+                  "The same webhook-id again answers 200.",
+       .body = "HookPush",
+       .answers = {{201, "HookAnswer"}, {200, "HookAnswer"}},
+       .errors = {{404, "schedule_not_found"}, {409, "idempotency_conflict"}, {503, "scheduler_disabled"}}},
+      "schedule", push);
+}
+
+}  // namespace carillon::server

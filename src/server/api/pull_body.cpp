@@ -1,0 +1,238 @@
+#include "server/api/pull_body.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/json.h"
+#include "core/job.h"
+#include "core/job_fields.h"
+#include "server/api/job_body.h"
+
+namespace carillon::server {
+
+namespace {
+
+constexpr std::int64_t kLeaseLimitMax = 1000;
+constexpr Duration kWaitMax = std::chrono::seconds(60);
+constexpr std::size_t kSettleMax = 1000;
+constexpr std::int64_t kTokenMax = INT64_MAX;
+
+// "90s" from now, or an instant.
+Result<RunAt> read_when(std::string_view text, const Json& value, const std::string& path) {
+  if (value.type == JsonType::string) {
+    if (const auto delay = parse_duration(value.text)) return in(*delay);
+    if (const auto at = parse_instant(value.text)) return RunAt(*at);
+  }
+  return json_error(text, value.offset, path, "expected a duration like 90s or an instant like 2026-03-29T01:00:00Z");
+}
+
+// What a worker says at the end of an attempt, by the name of the call: complete, fail, defer, release.
+class WordReader {
+ public:
+  WordReader(const PullSender& sender, std::string_view text) : sender_(&sender), text_(text) {}
+
+  Result<PullWord> read(std::string_view kind, const Json& json, const std::string& path) {
+    if (json.type != JsonType::object) return json_error(text_, json.offset, path, "expected an object");
+    JsonFields fields(text_, json, path);
+    PullWord word{.tenants = sender_->tenants};
+    if (fields.has("token")) {
+      TRY_ASSIGN(word.token, fields.integer("token", {0, kTokenMax}));
+    } else if (path.empty()) {
+      return fields.missing("token", "the number that came with the lease");
+    }
+    if (kind == "complete") TRY(complete(fields, word.outcome));
+    if (kind == "fail") TRY(fail(fields, word.outcome));
+    if (kind == "defer") TRY(defer(fields, word.outcome));
+    word.release = kind == "release";
+    TRY(fields.finish());
+    return word;
+  }
+
+ private:
+  static Result<std::string> text_field(JsonFields& fields, std::string_view name) {
+    TRY_ASSIGN(auto text, read_text_field(fields, name));
+    return std::move(text).value_or("");
+  }
+
+  Result<void> complete(JsonFields& fields, Outcome& outcome) {
+    if (const Json* const output = fields.optional("output")) outcome.output = json_slice(text_, *output);
+    TRY_ASSIGN(const bool skipped, read_flag_field(fields, "skipped", false));
+    TRY_ASSIGN(outcome.reason, text_field(fields, "reason"));
+    if (skipped) outcome.kind = Outcome::Kind::skipped;
+    TRY_ASSIGN(const Json* const then, fields.optional("then", JsonType::array));
+    if (then != nullptr) {
+      for (std::size_t i = 0; i < then->items.size(); ++i) {
+        TRY_ASSIGN(JobBody body, read_job_body(text_, then->items[i],
+                                               {.tenant = sender_->tenants.empty() ? "" : sender_->tenants.front(),
+                                                .created_by = sender_->id,
+                                                .path = fields.path_of(fmt::format("then[{}]", i)),
+                                                .defaults = sender_->defaults}));
+        outcome.follow_ups.push_back(request_of(std::move(body)));
+      }
+    }
+    TRY_ASSIGN(const Json* const subject, fields.optional("subject", JsonType::object));
+    if (subject != nullptr) {
+      JsonFields about(text_, *subject, fields.path_of("subject"));
+      TRY_ASSIGN(outcome.expected_at, read_instant_field(text_, about, "expected_at"));
+      TRY_ASSIGN(outcome.status, read_text_field(about, "status"));
+      TRY(about.finish());
+    }
+    return {};
+  }
+
+  Result<void> fail(JsonFields& fields, Outcome& outcome) {
+    TRY_ASSIGN(outcome.error, fields.string("error"));
+    TRY_ASSIGN(outcome.error_class, text_field(fields, "error_class"));
+    if (outcome.error_class.empty()) outcome.error_class = "unknown";
+    TRY_ASSIGN(const bool permanent, read_flag_field(fields, "permanent", false));
+    outcome.kind = permanent ? Outcome::Kind::permanent : Outcome::Kind::failed;
+    if (const Json* const after = fields.optional("retry_after")) {
+      TRY_ASSIGN(outcome.again, read_when(text_, *after, fields.path_of("retry_after")));
+    }
+    if (const Json* const limited = fields.optional("rate_limited")) {
+      if (limited->type == JsonType::string) {
+        outcome.limit = limited->text;
+      } else if (limited->type != JsonType::boolean) {
+        return fields.fail(*limited, "rate_limited", "expected true or the name of a limit");
+      }
+      if (limited->type == JsonType::string || limited->boolean) outcome.kind = Outcome::Kind::rate_limited;
+    }
+    return {};
+  }
+
+  Result<void> defer(JsonFields& fields, Outcome& outcome) {
+    const Json* const until = fields.optional("until");
+    if (until == nullptr) return fields.missing("until", "when it is to come again");
+    TRY_ASSIGN(outcome.again, read_when(text_, *until, fields.path_of("until")));
+    TRY_ASSIGN(outcome.reason, text_field(fields, "reason"));
+    outcome.kind = Outcome::Kind::deferred;
+    return {};
+  }
+
+  const PullSender* sender_;
+  std::string_view text_;
+};
+
+Result<std::vector<const Json*>> read_items(std::string_view text, const Json& json) {
+  if (json.type != JsonType::object) return json_error(text, json.offset, "", "expected {\"items\": [...]}");
+  JsonFields fields(text, json, "");
+  TRY_ASSIGN(const Json* const list, fields.required("items", JsonType::array));
+  TRY(fields.finish());
+  if (list->items.size() > kSettleMax) {
+    return invalid_field(
+        "items", fmt::format("items has {} entries; at most {} fit into one call", list->items.size(), kSettleMax));
+  }
+  std::vector<const Json*> items;
+  for (const Json& item : list->items) items.push_back(&item);
+  return items;
+}
+
+}  // namespace
+
+Result<PullRequest> read_lease_request(std::string_view text, const PullSender& sender) {
+  TRY_ASSIGN(const Json json, parse_json_object(text));
+  JsonFields fields(text, json, "");
+  PullRequest request;
+  request.filter.tenants = sender.tenants;
+  TRY_ASSIGN(request.worker, fields.string("worker"));
+  TRY(check_name("worker", request.worker));
+  TRY_ASSIGN(request.filter.queues, read_texts_field(fields, "queues"));
+  TRY_ASSIGN(request.filter.types, read_texts_field(fields, "types"));
+  if (fields.has("limit")) {
+    TRY_ASSIGN(const std::int64_t limit, fields.integer("limit", {1, kLeaseLimitMax}));
+    request.limit = static_cast<std::size_t>(limit);
+  }
+  TRY_ASSIGN(request.lease, read_duration_field(text, fields, "lease"));
+  if (request.lease && (*request.lease < kLeaseMin || *request.lease > kLeaseMax)) {
+    return fields.fail(*json.find("lease"), "lease",
+                       fmt::format("{} is not between {} and {}", format_duration(*request.lease),
+                                   format_duration(kLeaseMin), format_duration(kLeaseMax)));
+  }
+  TRY_ASSIGN(const auto wait, read_duration_field(text, fields, "wait"));
+  if (wait && *wait > kWaitMax) {
+    return fields.fail(*json.find("wait"), "wait", fmt::format("{} is longer than 60s", format_duration(*wait)));
+  }
+  request.wait = wait.value_or(Duration::zero());
+  TRY(fields.finish());
+  return request;
+}
+
+Result<PullWord> read_word(std::string_view kind, std::string_view text, const PullSender& sender) {
+  const std::string_view body = text.empty() ? std::string_view("{}") : text;
+  TRY_ASSIGN(const Json json, parse_json(body));
+  return WordReader(sender, body).read(kind, json, "");
+}
+
+Result<PullWords> read_words(std::string_view text, const PullSender& sender) {
+  TRY_ASSIGN(const Json json, parse_json(text));
+  TRY_ASSIGN(const std::vector<const Json*> items, read_items(text, json));
+  WordReader reader(sender, text);
+  PullWords read;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const std::string path = fmt::format("items[{}]", i);
+    if (items[i]->type != JsonType::object) return json_error(text, items[i]->offset, path, "expected an object");
+    JsonFields fields(text, *items[i], path);
+    TRY_ASSIGN(const std::string id, fields.string("id"));
+    TRY_ASSIGN(const std::int64_t token, fields.integer("token", {0, kTokenMax}));
+    std::optional<PullWord> word;
+    for (const std::string_view kind : {"complete", "fail", "defer", "release"}) {
+      const Json* const said = fields.optional(kind);
+      if (said == nullptr) continue;
+      if (word) return fields.fail(*said, kind, "an item says one of complete, fail, defer, release");
+      TRY_ASSIGN(word, reader.read(kind, *said, fields.path_of(kind)));
+    }
+    if (!word) return fields.missing("complete", "one of complete, fail, defer, release");
+    TRY(fields.finish());
+    word->job = parse_job_id(id).value_or(JobId{});
+    word->token = token;
+    read.ids.push_back(id);
+    read.words.push_back(*std::move(word));
+  }
+  return read;
+}
+
+Result<PullBeat> read_beat(std::string_view text, const PullSender& sender) {
+  PullBeat one{.tenants = sender.tenants};
+  TRY_ASSIGN(const Json json, parse_json_object(text));
+  JsonFields fields(text, json, "");
+  TRY_ASSIGN(one.token, fields.integer("token", {0, kTokenMax}));
+  if (const Json* const progress = fields.optional("progress")) one.progress = json_slice(text, *progress);
+  TRY(fields.finish());
+  return one;
+}
+
+Result<PullBeats> read_beats(std::string_view text, const PullSender& sender) {
+  TRY_ASSIGN(const Json json, parse_json(text));
+  TRY_ASSIGN(const std::vector<const Json*> items, read_items(text, json));
+  PullBeats read;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const std::string path = fmt::format("items[{}]", i);
+    if (items[i]->type != JsonType::object) return json_error(text, items[i]->offset, path, "expected an object");
+    JsonFields fields(text, *items[i], path);
+    PullBeat one{.tenants = sender.tenants};
+    TRY_ASSIGN(const std::string id, fields.string("id"));
+    TRY_ASSIGN(one.token, fields.integer("token", {0, kTokenMax}));
+    TRY(fields.finish());
+    one.job = parse_job_id(id).value_or(JobId{});
+    read.ids.push_back(id);
+    read.beats.push_back(std::move(one));
+  }
+  return read;
+}
+
+Result<EffectBody> read_effect(std::string_view text, EffectCall what) {
+  TRY_ASSIGN(const Json json, parse_json_object(text));
+  JsonFields fields(text, json, "");
+  EffectBody body;
+  TRY_ASSIGN(const std::string id, fields.string("job"));
+  TRY_ASSIGN(body.job, read_job_id(id));
+  TRY_ASSIGN(body.token, fields.integer("token", {0, kTokenMax}));
+  if (what == EffectCall::done) {
+    if (const Json* const result = fields.optional("result")) body.result = json_slice(text, *result);
+  }
+  TRY(fields.finish());
+  return body;
+}
+
+}  // namespace carillon::server

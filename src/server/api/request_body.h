@@ -1,0 +1,17 @@
+// Bodies of requests that are JSON objects.
+#pragma once
+
+#include <optional>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "server/http/message.h"
+
+namespace carillon::server {
+
+// Nothing if there is none.
+Result<std::optional<Json>> optional_body(const HttpRequest& request);
+// It may be left out, and says nothing.
+Result<void> expect_no_body(const HttpRequest& request);
+
+}  // namespace carillon::server
