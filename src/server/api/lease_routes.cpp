@@ -65,7 +65,7 @@ void lease(Services& services, const RouteCall& call) {
   if (!request) return call.reply->send(refusal(request.error(), "job"));
   const Reply reply = call.reply;
   const std::uint64_t number =
-      services.host.pulls().lease(*std::move(request), [reply](Result<std::vector<PulledJob>> jobs) {
+      services.host.pulls().lease(*std::move(request), [reply](const Result<std::vector<PulledJob>>& jobs) {
         if (!jobs) return reply->send(told(jobs.error()));
         JsonArray items;
         for (const PulledJob& job : *jobs) items.raw(to_json(job));
