@@ -8,6 +8,7 @@
 #include "base/json_writer.h"
 #include "core/job.h"
 #include "core/job_fields.h"
+#include "server/api/first_write.h"
 #include "server/api/query_fields.h"
 #include "server/api/services.h"
 
@@ -63,11 +64,14 @@ Result<HttpResponse> make_api_key(Services& services, const RouteCall& call) {
   NewKey made = make_key("", Scope::read, services.now());
   TRY_ASSIGN(made.key, read_key_request(call, made.key));
   Node& node = services.host.node();
-  TRY(node.call<Document>([&](Round& round) {
+  const auto stored = node.call<Document>([&](Round& round) -> Result<Document> {
+    // A tenant must outlive the key that named it first.
+    for (const std::string& tenant : made.key.tenants) TRY(store_tenant(services, round, tenant, call.caller.actor()));
     return node.store().admin().put_document(
         {.key = {.tenant = {}, .kind = std::string(kKeyKind), .name = made.key.id}, .body = write_key(made.key)},
         audit_row(call, round.now, "", "key.make", made.key.id));
-  }));
+  });
+  if (!stored) return std::unexpected(stored.error());
   for (const std::string& tenant : made.key.tenants) services.tenants.add(tenant);
   services.keys.put(made.key);
   JsonObject answer;

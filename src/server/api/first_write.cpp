@@ -4,6 +4,19 @@
 
 namespace carillon::server {
 
+Result<void> store_tenant(Services& services, const Round& round, const std::string& tenant, const std::string& actor) {
+  if (services.tenants.has(tenant)) return {};
+  TRY(services.host.node().store().admin().put_document(
+      {.key = {.tenant = tenant, .kind = std::string(kTenantKind), .name = {}}, .body = "{}"},
+      AuditRow{.at = round.now,
+               .tenant = tenant,
+               .actor = actor,
+               .action = "tenant.make",
+               .target = tenant,
+               .detail = "{}"}));
+  return {};
+}
+
 namespace {
 
 class FirstWriteReply final : public ReplySink {
@@ -16,19 +29,9 @@ class FirstWriteReply final : public ReplySink {
 
   void send(HttpResponse response) override {
     if (response.status >= 300) return reply_->send(std::move(response));
-    Node& node = services_.host.node();
-    node.post<void>(
-        [&services = services_, &node, tenant = tenant_, actor = actor_](Round& round) -> Result<void> {
-          if (services.tenants.has(tenant)) return {};  // another call was the first
-          TRY(node.store().admin().put_document(
-              {.key = {.tenant = tenant, .kind = std::string(kTenantKind), .name = {}}, .body = "{}"},
-              AuditRow{.at = round.now,
-                       .tenant = tenant,
-                       .actor = actor,
-                       .action = "tenant.make",
-                       .target = tenant,
-                       .detail = "{}"}));
-          return {};
+    services_.host.node().post<void>(
+        [&services = services_, tenant = tenant_, actor = actor_](Round& round) {
+          return store_tenant(services, round, tenant, actor);  // another call may have been the first
         },
         [&services = services_, tenant = tenant_, reply = reply_, response = std::move(response)](Result<void> made) {
           if (!made) return reply->send(refusal(made.error(), "tenant"));

@@ -400,6 +400,15 @@ class Restart(unittest.TestCase):
             self.assertEqual(sorted(one["id"] for one in listed.json["items"]), sorted(made))
             self.assertIn("acme", [one["tenant"] for one in server.get("/v1/tenants").json["items"]])
 
+    def test_a_tenant_outlives_the_key_that_named_it(self):
+        with Server(PROGRAM) as server:
+            key = server.post("/v1/keys", {"name": "k", "scope": "tenant", "tenants": ["acme"]}).json
+            job = server.post("/v1/tenants/acme/jobs", {"type": "kept", "delay": "1h"}, key=key["key"]).json
+            server.call("DELETE", "/v1/keys/" + key["id"])
+            server.stop(signal.SIGKILL)
+            server.start()
+            self.assertEqual(server.get(f"/v1/tenants/acme/jobs/{job['id']}").json["id"], job["id"])
+
     def test_it_ends_well_when_asked(self):
         with Server(PROGRAM) as server:
             waiting = threading.Thread(target=lambda: server.post("/v1/leases", {"worker": "w", "wait": "2s"}))

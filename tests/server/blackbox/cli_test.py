@@ -86,9 +86,11 @@ class CommandLine(unittest.TestCase):
 
     # ---- The life of things ----
     def test_a_job_from_the_shell(self):
-        job = self.enqueue("cli.life", "--payload", "-", "--key", "cli-1", "--priority", "high", "--in", "1h")
-        self.assertEqual(self.enqueue("cli.life", "--payload", "-", "--key", "cli-1", "--in", "1h"), job)
-        self.assertEqual(self.answer("jobs", "show", job)["priority"], 2)
+        words = ["enqueue", "cli.life", "--payload", "-", "--key", "cli-1", "--priority", "high", "--in", "1h"]
+        job = self.exits(DONE, *words, stdin='{"n": 1}').stdout.strip()
+        self.assertEqual(self.exits(DONE, *words, stdin='{"n": 1}').stdout.strip(), job)
+        shown = self.answer("jobs", "show", job)
+        self.assertEqual((shown["priority"], shown["payload"]), (2, {"n": 1}))
         self.assertIn("summary", self.answer("explain", job))
         self.assertEqual(self.answer("jobs", "cancel", job)["state"], "cancelled")
 
@@ -117,9 +119,15 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(self.answer("dlq", "list", "--type", "cli.parked")["items"], [])
 
     # ---- Watching ----
+    def ended(self, process):
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
+
     def test_watching_all_jobs_and_one(self):
         watching = subprocess.Popen([PROGRAM, "jobs", "watch", "--count", "3"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                     cwd=self.server.folder, env=self.environment())
+        self.addCleanup(self.ended, watching)
         # It tells of what comes after it listens; until then jobs of another kind come in vain.
         time.sleep(1)
         job = self.enqueue("cli.watched")
