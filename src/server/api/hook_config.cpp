@@ -18,10 +18,10 @@ constexpr std::size_t kPointerBytesMax = 1000;
 
 Result<void> check_pointer(std::string_view name, const std::string& pointer) {
   if (pointer.size() > kPointerBytesMax) {
-    return invalid_request(fmt::format("{} may have {} bytes, not {}", name, kPointerBytesMax, pointer.size()));
+    return invalid_field(name, fmt::format("{} may have {} bytes, not {}", name, kPointerBytesMax, pointer.size()));
   }
   auto parsed = JsonPointer::parse(pointer);
-  if (!parsed) return std::unexpected(with_context(name, std::move(parsed).error()));
+  if (!parsed) return std::unexpected(about_field(name, with_context(name, std::move(parsed).error())));
   return {};
 }
 
@@ -63,8 +63,8 @@ bool is_whole(const std::string& number) {
 }  // namespace
 
 Result<HookConfig> parse_hook(std::string_view text) {
-  TRY_ASSIGN(const Json root, parse_json_object(text, kHookKind));
-  JsonFields fields(text, root, std::string(kHookKind));
+  TRY_ASSIGN(const Json root, parse_json_object(text));
+  JsonFields fields(text, root, "");
   TRY_ASSIGN(HookConfig hook, read_fields(text, fields));
   TRY_ASSIGN(hook.signing.secret, read_secret_field(fields));
   if (hook.signing.secret.empty()) return fields.missing("secret", "whsec_ and Base64, the sender's");
@@ -75,8 +75,9 @@ Result<HookConfig> parse_hook(std::string_view text) {
 // So far no trigger adapts to what it is told: whichever does first is asked for here.
 Result<void> check_hook(const HookConfig& hook, const Schedule& schedule) {
   if (!hook.expected_at) return {};
-  return invalid_configuration(
+  auto useless = invalid_configuration(
       fmt::format("schedule {} is not adaptive: it has no use for expected_at", quoted(schedule.name)));
+  return std::unexpected(about_field("expected_at", std::move(useless).error()));
 }
 
 std::string write_hook(const HookConfig& hook) { return public_fields(hook).str(); }

@@ -142,7 +142,8 @@ class BadInput(unittest.TestCase):
     def routes(self):
         for path, operations in self.server.openapi()["paths"].items():
             for method, operation in operations.items():
-                if "requestBody" not in operation:
+                # A push by hook is refused for want of a signature, before its body is looked at: hooks_test.py.
+                if "requestBody" not in operation or (method == "post" and "/hooks/" in path):
                     continue
                 name = operation["requestBody"]["content"]["application/json"]["schema"]["$ref"].rsplit("/", 1)[1]
                 yield method.upper(), self.filled(path), name
@@ -164,7 +165,8 @@ class BadInput(unittest.TestCase):
                 "ScheduleDefinition": {"trigger": {"kind": "daily", "at": "09:00"}, "job": {"type": "never"}},
                 "SchedulePatch": {}, "Pause": {}, "Trigger": {}, "PreviewRequest": {"trigger": "every:1h"}, "Settings": {}, "QueueSettings": {},
                 "LimitRule": {"rate": 5, "per": "1s"}, "MaintenanceRequest": {}, "Config": {}, "KeyRequest": {"name": "k", "scope": "read"},
-                "Login": {"key": "no.such"}, "HandlerRequest": {"kind": "webhook", "url": "https://hooks.example.com/x"}}.get(name)
+                "Login": {"key": "no.such"}, "HandlerRequest": {"kind": "webhook", "url": "https://hooks.example.com/x"},
+                "HookRequest": {"schedule": "s", "subject": "/id", "secret": "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"}}.get(name)
 
     def resolved(self, schema):
         return self.schemas[schema["$ref"].rsplit("/", 1)[1]] if "$ref" in schema else schema
