@@ -54,6 +54,15 @@ Result<void> check_text(std::string_view what, std::string_view text, std::size_
   return invalid_field(what, fmt::format("{} {} contains a control character", what, quoted(text)));
 }
 
+// Each of the names that `field` lists; `what` is one of them.
+Result<void> check_names(std::string_view field, std::string_view what, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const auto checked = check_name(what, name);
+    if (!checked) return invalid_field(field, checked.error().message);
+  }
+  return {};
+}
+
 Result<void> check_options(const JobOptions& options) {
   if (options.max_attempts && (*options.max_attempts < 1 || *options.max_attempts > kMaxAttemptsMax)) {
     return invalid_field("max_attempts", fmt::format("max_attempts is {}; it must lie between 1 and {}",
@@ -62,9 +71,9 @@ Result<void> check_options(const JobOptions& options) {
   TRY(check_range("timeout", options.timeout, std::chrono::milliseconds(1), std::chrono::days(30)));
   TRY(check_range("lease", options.lease, kLeaseMin, kLeaseMax));
   TRY(check_count("limits", options.limits.size(), kLimitsMax));
-  for (const std::string& limit : options.limits) TRY(check_name("limits", limit));
+  TRY(check_names("limits", "limit", options.limits));
   TRY(check_count("tags", options.tags.size(), kTagsMax));
-  for (const std::string& tag : options.tags) TRY(check_name("tags", tag));
+  TRY(check_names("tags", "tag", options.tags));
   TRY(check_text("idempotency_key", options.idempotency_key, kKeyBytesMax));
   TRY(check_text("created_by", options.created_by, kNameBytesMax));
   if (options.unique_until.until == KeyHold::Until::elapsed) {

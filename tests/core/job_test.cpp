@@ -45,7 +45,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"short_lease", [](NewJob& j) { j.options.lease = 1ms; }, "lease is 1ms; it must lie between 1s and 1d"},
         Refused{"limits", [](NewJob& j) { j.options.limits.assign(5, "x"); }, "limits names 5; at most 4"},
         Refused{"tags", [](NewJob& j) { j.options.tags.assign(21, "x"); }, "tags names 21; at most 20"},
-        Refused{"tag", [](NewJob& j) { j.options.tags = {""}; }, "tags is empty"},
+        Refused{"tag", [](NewJob& j) { j.options.tags = {""}; }, "tag is empty"},
         Refused{"meta", [](NewJob& j) { j.options.meta = "[1]"; }, "meta must be an object"},
         Refused{"meta_json", [](NewJob& j) { j.options.meta = "{"; }, "meta: JSON (line 1, column 2)"},
         Refused{"payload", [](NewJob& j) { j.payload = "{\"a\":1,\"a\":2}"; }, "\"a\" is given twice"},

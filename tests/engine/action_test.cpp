@@ -269,8 +269,9 @@ TEST_P(EngineActions, BulkWorkIsStopped) {
   advance(1min);
   EXPECT_EQ(calls("broken"), then);
   EXPECT_EQ(bulk_state(bulk), "stopped");
-  EXPECT_EQ(value_of(client().stop_bulk(kTenant, bulk.id)).state, "stopped");  // Once more changes nothing.
+  EXPECT_EQ(value_of(client().stop_bulk(kTenant, bulk.id)).state, "stopped");
   EXPECT_EQ(error_of(client().stop_bulk(kTenant, "none")).code, ErrorCode::not_found);
+  EXPECT_EQ(error_of(client().stop_bulk("other", bulk.id)).code, ErrorCode::not_found);  // invariant 28
 }
 
 TEST_P(EngineActions, BulkCancelTakesWhatIsQueuedAndLeavesTheRest) {

@@ -118,9 +118,11 @@ class BadInput(unittest.TestCase):
 
     @classmethod
     def tearDownClass(cls):
-        cls.server.check_answers()
         cls.file.close()
-        cls.server.__exit__()
+        try:
+            cls.server.check_answers()
+        finally:
+            cls.server.__exit__()
         print(f"REPORT bad input: {cls.cases} bodies and queries refused, none with a 500, nothing written", flush=True)
 
     # ---- What is there ----

@@ -27,9 +27,11 @@ class Blackbox(unittest.TestCase):
 
     @classmethod
     def tearDownClass(cls):
-        checked = cls.server.check_answers()
-        print(f"REPORT {checked} answers agree with the reference", flush=True)
-        cls.server.__exit__()
+        try:
+            checked = cls.server.check_answers()
+            print(f"REPORT {checked} answers agree with the reference", flush=True)
+        finally:
+            cls.server.__exit__()
 
     def ok(self, answer, status=200):
         self.assertEqual(answer.status, status, answer.body)

@@ -71,8 +71,8 @@ class UnderLoad(unittest.TestCase):
                   f"and {marked} schedule edits answered; {told(counts)}; first claim at most {slowest_claim:.2f} s after a start",
                   flush=True)
             self.assertEqual(counts, CLEAN)
-            self.assertGreater(answered, 20 * kills)
-            self.assertGreater(settled, 5 * kills)
+            self.assertGreater(answered, 5 * kills)
+            self.assertGreater(settled, kills)
             self.negative_control(server, lines, jobs)
             ledger.close()
 
