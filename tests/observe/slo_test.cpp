@@ -86,8 +86,10 @@ TEST(SloWindow, QueuePressureIsTheMeanDepth) {
 }
 
 // One depth a minute, a minute apart; then whether the queue grew.
-bool grows(const std::vector<std::uint64_t>& depths) {
-  SloWindow window(config_of_two_minutes());
+bool grows(const std::vector<std::uint64_t>& depths, Duration length = 2min) {
+  SloConfig config;
+  config.window = length;
+  SloWindow window(config);
   Duration at = kStart;
   for (const std::uint64_t depth : depths) {
     window.hear(QueueDepth{.depth = depth}, at);
@@ -103,8 +105,13 @@ TEST(SloWindow, AQueueThatGrowsInEveryMinuteOfTheWindowIsUnderPressureHoweverSho
   EXPECT_TRUE(grows({9, 1, 2, 3})) << "what was before the window does not count";
   EXPECT_FALSE(grows({1, 3, 3}));
   EXPECT_FALSE(grows({1, 5, 4}));
-  EXPECT_FALSE(grows({1, 5})) << "it has not been watched for a whole window";
+  EXPECT_FALSE(grows({1, 5})) << "two minutes are noise";
   EXPECT_FALSE(grows({3, 2, 1}));
+}
+
+TEST(SloWindow, GrowthIsJudgedOnceAWholeWindowWasWatched) {
+  EXPECT_FALSE(grows({1, 2, 3, 4}, 4min)) << "as after every start";
+  EXPECT_TRUE(grows({1, 2, 3, 4, 5}, 4min));
 }
 
 TEST(SloWindow, GrowthOfLessThanAJobAMinuteIsNone) {
