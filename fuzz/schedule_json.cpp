@@ -19,7 +19,7 @@ void expect_sound_plan(const Schedule& schedule, std::string_view text) {
   std::int64_t id = 0;
   const SubjectPlan plan = plan_subject({.tenant = "default",
                                          .schedule = schedule,
-                                         .timetable = *timetable,
+                                         .timetable = &*timetable,
                                          .subject = "",
                                          .next_at = *first,
                                          .position = {},

@@ -20,6 +20,9 @@ namespace carillon {
 // The bytes of `value` as they stand in `text`, which it was parsed from.
 std::string_view json_slice(std::string_view text, const Json& value);
 
+// The same place and words, but what was read cannot work: invalid_configuration.
+std::unexpected<Error> cannot_work(std::unexpected<Error> refusal);
+
 // "5m". Nothing if it is not given.
 Result<std::optional<Duration>> read_duration_field(std::string_view text, JsonFields& fields, std::string_view name);
 Result<bool> read_flag_field(JsonFields& fields, std::string_view name, bool otherwise);

@@ -33,7 +33,7 @@ SubjectPlan plan_at(const Schedule& schedule, Instant next_at, Instant now, std:
   const Timetable timetable = times_of(schedule);
   return plan_subject({.tenant = "acme",
                        .schedule = schedule,
-                       .timetable = timetable,
+                       .timetable = &timetable,
                        .subject = "",
                        .next_at = next_at,
                        .position = position,
