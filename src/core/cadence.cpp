@@ -13,6 +13,9 @@ class Cadence {
  public:
   Cadence(const PlanFacts& facts, const AdaptiveTrigger& trigger, Instant now)
       : facts_(facts), trigger_(trigger), now_(now), band_(band_at(trigger, facts.expected_at, now)) {}
+  Cadence(const Cadence&) = delete;
+  Cadence& operator=(const Cadence&) = delete;
+  ~Cadence() = default;
 
   const AdaptiveTrigger::Band* band() const { return band_; }
 

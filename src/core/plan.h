@@ -82,11 +82,11 @@ struct PlanFacts {
   std::vector<OpenJob> open;          // newest last; one that waits stands after the one that it waits for
   std::function<JobId()> new_job_id;  // called for a job that another one of the plan waits for
   SubjectOverrides overrides{};
-  Zone zone = Zone::utc();                   // see zone_of
-  std::optional<Instant> cursor{};           // of windows: all before it is closed
-  std::size_t open_windows = 0;              // from the cursor on, neither closed nor parked
-  std::optional<Instant> expected_at{};      // of adaptive
-  std::optional<ClosedRange> last_closed{};  // of adaptive: what the newest slot ended as, if that never was a job
+  Zone zone = Zone::utc();                 // see zone_of
+  std::optional<Instant> cursor;           // of windows: all before it is closed
+  std::size_t open_windows = 0;            // from the cursor on, neither closed nor parked
+  std::optional<Instant> expected_at;      // of adaptive
+  std::optional<ClosedRange> last_closed;  // of adaptive: what the newest slot ended as, if that never was a job
 };
 
 struct SubjectPlan {
@@ -113,8 +113,8 @@ struct SubjectChange {
     resumed,  // was paused or not enabled: the time until then has no occurrences (invariant 32)
   };
   What what = What::made;
-  Instant at;                           // not after `now`; what has fallen due since is planned next
-  std::optional<Instant> cursor_end{};  // of windows: see check_cursor
+  Instant at;                         // not after `now`; what has fallen due since is planned next
+  std::optional<Instant> cursor_end;  // of windows: see check_cursor
 };
 
 // Where planning begins, or goes on. What was due before an edit must have been planned before it.

@@ -15,10 +15,10 @@ struct PreviewItem {
   std::optional<Instant> at;  // nothing: a clock change made this time impossible, and the policy skips it
   LocalSeconds asked;         // what the rule asked for
   DstNote note = DstNote::none;
-  std::optional<LocalDays> day{};  // of a delivery
+  std::optional<LocalDays> day;  // of a delivery
   // Of a delivery: from `at` until its cutoff. Of windows: the window itself, which is over at `at`.
-  std::optional<Instant> begin{};
-  std::optional<Instant> end{};
+  std::optional<Instant> begin;
+  std::optional<Instant> end;
 };
 
 inline constexpr std::size_t kPreviewMax = 10'000;

@@ -15,13 +15,13 @@ struct PlannedSubject {
   Schedule schedule;
   SubjectOverrides overrides{};
   Zone zone = Zone::utc();
-  std::optional<Instant> next_at{};
-  std::optional<Instant> position{};
-  std::optional<Instant> cursor{};
-  std::optional<Instant> expected_at{};
+  std::optional<Instant> next_at;
+  std::optional<Instant> position;
+  std::optional<Instant> cursor;
+  std::optional<Instant> expected_at;
   std::size_t open_windows = 0;
-  std::vector<OpenJob> open{};
-  std::optional<ClosedRange> last_closed{};
+  std::vector<OpenJob> open;
+  std::optional<ClosedRange> last_closed;
   std::string name = "ada";
 
   PlanFacts facts(Instant now) const {
