@@ -21,7 +21,7 @@ using test::utc;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr std::string_view kNone = "";
+constexpr std::string_view kNone;
 
 PlannedSubject delivery(std::string_view due, std::string_view more_of_trigger = "", std::string_view more = "",
                         std::string_view zone = "UTC") {
