@@ -36,7 +36,8 @@ struct OccurrenceKey {
   std::string schedule;
   std::string subject;
   Instant slot;
-  std::optional<Instant> until;  // of a window: its end
+  std::optional<Instant> until;              // of a window: its end
+  std::optional<std::int64_t> local_minute;  // of the local clock: days × 1,440 + minute
   friend bool operator==(const OccurrenceKey&, const OccurrenceKey&) = default;
 };
 

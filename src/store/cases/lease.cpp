@@ -197,9 +197,11 @@ void change_subject(Context& context, const Settlement::SubjectChange& change, c
     state->last_checked_at = context.now;
     if (*change.status == "available") state->last_available_at = context.now;
   }
-  subject->state = write_subject_state(*state);
+  std::string text = write_subject_state(*state);
+  if (text == subject->state) return;
+  subject->state = std::move(text);
   ++subject->version;
-  context.tx.put_subject(*subject);
+  context.tx.update_subject(subject->next_at, *subject);
 }
 
 Result<Settled> settle_with_lease(Context& context, const Settlement& settlement, Transaction::LeasedRow leased) {
@@ -334,6 +336,9 @@ namespace {
 VerdictReason why_not_started(Context& context, const JobRow& row, const WhyNotStarted& why) {
   const auto schedule = row.schedule ? context.tx.schedule(row.schedule) : std::nullopt;
   if (schedule && holds_its_jobs(*schedule, context.now)) return VerdictReason::paused;
+  if (schedule && !row.subject.empty() && !context.tx.is_enabled(row.schedule, row.subject)) {
+    return VerdictReason::paused;
+  }
   if (row.state != JobState::queued || !why) return VerdictReason::deadline;
   return why(context.tx.lane_names(row.lane), row.type, options_of(context, row).notifies);
 }
