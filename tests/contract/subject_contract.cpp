@@ -160,7 +160,7 @@ TEST_P(StoreContract, ADeletedSubjectIsGoneAndLeavesItsPosition) {  // invariant
   settle(completed(claim_one(advance(step_of(row, slot)).jobs.at(0).id)));
   ASSERT_TRUE(plans().delete_subject(id, "a"));
   EXPECT_EQ(error_of(reader().subject(id, "a")).code, ErrorCode::not_found);
-  EXPECT_THAT(value_of(reader().subjects(id, std::nullopt, 10)), IsEmpty());
+  EXPECT_THAT(value_of(reader().subjects({.schedule = id}, {}, 10)).subjects, IsEmpty());
   EXPECT_THAT(value_of(plans().subjects_due(id, kInstantMax, 10)), IsEmpty());
   EXPECT_EQ(error_of(plans().delete_subject(id, "a")).code, ErrorCode::not_found);
   clock().advance(std::chrono::days(2));
@@ -192,7 +192,7 @@ TEST_P(StoreContract, ADeletedScheduleIsNotThereAnyMore) {
   EXPECT_THAT(value_of(reader().schedules(kTenant, "", 10)), IsEmpty());
   EXPECT_THAT(value_of(plans().schedule_heads({}, 10)), IsEmpty());
   EXPECT_THAT(value_of(plans().subjects_due(id, kInstantMax, 10)), IsEmpty());
-  EXPECT_THAT(value_of(reader().subjects(id, std::nullopt, 10)), IsEmpty());
+  EXPECT_THAT(value_of(reader().subjects({.schedule = id}, {}, 10)).subjects, IsEmpty());
   EXPECT_EQ(error_of(reader().subject(id, "a")).code, ErrorCode::not_found);
   EXPECT_EQ(error_of(plans().delete_subject(id, "a")).code, ErrorCode::not_found);
   EXPECT_EQ(error_of(plans().delete_schedule(kTenant, "standup")).code, ErrorCode::not_found);
@@ -244,7 +244,7 @@ TEST_P(StoreContract, AScheduleMadeAnewHasNoneOfTheOldSubjects) {  // only their
   ASSERT_TRUE(plans().delete_schedule(kTenant, "standup"));
   const ScheduleId id = schedule();
 
-  EXPECT_THAT(value_of(reader().subjects(id, std::nullopt, 10)), IsEmpty());
+  EXPECT_THAT(value_of(reader().subjects({.schedule = id}, {}, 10)).subjects, IsEmpty());
   EXPECT_EQ(error_of(reader().subject(id, "a")).code, ErrorCode::not_found);
   EXPECT_THAT(value_of(plans().subjects_due(id, kInstantMax, 10)), IsEmpty());
   // Before that a head may have told a time of theirs: too early is harmless, too late is not.

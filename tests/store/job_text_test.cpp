@@ -63,6 +63,7 @@ RC_GTEST_PROP(JobText, OptionsReadBackAsTheyWere, ()) {
   if (coin()) options.limits = {any_text(), "smtp"};
   options.notifies = coin();
   options.run_anyway = coin();
+  options.yields = coin();
   options.on_ambiguous = coin() ? OnAmbiguous::hold : OnAmbiguous::retry;
   if (coin()) options.tags = {"a", any_text()};
   if (coin()) options.meta = R"({"x": 1e400,  "y":"\u0000"})";

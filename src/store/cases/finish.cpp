@@ -1,6 +1,9 @@
 #include "store/cases/finish.h"
 
+#include <algorithm>
+
 #include "base/check.h"
+#include "base/mutant.h"
 #include "store/subject_text.h"
 
 namespace carillon {
@@ -10,7 +13,10 @@ namespace {
 // A cursor that stood for long may have many closed windows ahead.
 constexpr int kCursorStepsMax = 10'000;
 
-bool closed(const OutcomeRow& row) { return row.outcome.has_value() || row.parked; }
+bool closed(const OutcomeRow& row) {
+  if (mutant(Mutant::cancelled_window_blocks_cursor) && row.outcome == JobState::cancelled) return false;
+  return row.outcome.has_value() || (row.parked && !mutant(Mutant::dlq_counts_as_open));
+}
 
 void note_result(Context& context, SubjectRow& subject, const JobRow& row, const JobDetail& detail) {
   auto state = read_subject_state(subject.state);
@@ -47,6 +53,10 @@ void update_subject(Context& context, const JobRow& row, const JobDetail& detail
   const SubjectRow before = *subject;
   if (final && subject->open_job == row.id) subject->open_job = last_before(context, row);
   if (final) note_result(context, *subject, row, detail);
+  if (mutant(Mutant::max_cursor) && subject->cursor) {
+    const auto window = context.tx.outcome(row.schedule, row.subject, *row.slot);
+    if (window && window->until) subject->cursor = std::max(*subject->cursor, *window->until);
+  }
   move_cursor(context, *subject);
   if (*subject == before) return;
   ++subject->version;
