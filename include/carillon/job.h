@@ -59,6 +59,7 @@ struct JobOptions {
   std::string idempotency_key;  // "": none
   KeyHold unique_until;
   std::string key;  // readable name of an occurrence, of windows
+  friend bool operator==(const JobOptions&, const JobOptions&) = default;
 };
 
 }  // namespace carillon

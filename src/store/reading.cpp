@@ -39,11 +39,7 @@ bool matches(const SubjectFilter& filter, const SubjectRow& row) {
   if (!row.subject.starts_with(filter.prefix)) return false;
   if (filter.enabled && row.enabled != *filter.enabled) return false;
   if (filter.due_until && (!row.next_at || *row.next_at > *filter.due_until)) return false;
-  if (!filter.status) return true;
-  // Most rows of a million are not meant: only one that may be is read.
-  if (row.state.find(*filter.status) == std::string::npos) return false;
-  const auto state = read_subject_state(row.state);
-  return state && state->status == *filter.status;
+  return !filter.status || subject_status_text(row.status) == *filter.status;
 }
 
 SubjectMark mark_of(const SubjectFilter& filter, const SubjectRow& row) {

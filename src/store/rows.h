@@ -168,7 +168,11 @@ struct SubjectRow {
   std::optional<Instant> cursor;    // of windows: all before it is closed; never falls (invariant 20)
   bool enabled = true;              // its jobs are held while it is not (invariant 32)
   std::string overrides;            // JSON
-  std::string state;                // JSON: what happened so far
+  // What happened so far; read it with subject_text.h.
+  std::optional<JobState> status;    // the last outcome
+  std::optional<Instant> last_slot;  // that it belongs to
+  std::optional<Instant> last_run_at;
+  std::string state;  // JSON of the rest
   std::optional<Instant> deleted_at;
   friend bool operator==(const SubjectRow&, const SubjectRow&) = default;
 };

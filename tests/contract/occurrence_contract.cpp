@@ -138,7 +138,7 @@ TEST_P(OccurrenceContract, ACutoffThatNoJobCameToIsTheSubjectsStatus) {  // sche
   advance(one);
 
   const SubjectState state = subject_state(id_, "a");
-  EXPECT_EQ(state.status, "cutoff_reached");
+  EXPECT_EQ(state.status, JobState::cutoff_reached);
   EXPECT_EQ(state.last_slot, midnight());
   EXPECT_EQ(state.error_count, 1U);
   EXPECT_FALSE(state.last_run_at);
@@ -149,7 +149,7 @@ TEST_P(OccurrenceContract, ACutoffWithoutAnAttemptIsNoRun) {
   clock().advance(1h);
   finish_overdue();
 
-  EXPECT_EQ(subject_state(id_, "a").status, "cutoff_reached");
+  EXPECT_EQ(subject_state(id_, "a").status, JobState::cutoff_reached);
   EXPECT_EQ(subject_state(id_, "a").last_slot, midnight());
   EXPECT_FALSE(subject_state(id_, "a").last_run_at);
 }
@@ -220,7 +220,7 @@ TEST_P(OccurrenceContract, AJobOfNoOccurrenceIsNotTheOpenOne) {  // schedules: o
   EXPECT_EQ(view(made).schedule, "");
   EXPECT_THAT(outcomes_of(id_, "a"), SizeIs(1));
   settle(completed(claim_one(made)));
-  EXPECT_EQ(subject_state(id_, "a").status, "");
+  EXPECT_FALSE(subject_state(id_, "a").status);
 }
 
 TEST_P(OccurrenceContract, AManualCheckIsAnOccurrenceOfItsOwn) {  // schedules: adaptive, trigger
@@ -233,7 +233,7 @@ TEST_P(OccurrenceContract, AManualCheckIsAnOccurrenceOfItsOwn) {  // schedules: 
   settle(completed(claim_one(made)));
 
   EXPECT_EQ(outcomes_of(id_, "a").at(0).outcome, JobState::done);
-  EXPECT_EQ(subject_state(id_, "a").status, "success");
+  EXPECT_EQ(subject_state(id_, "a").status, JobState::done);
 }
 
 TEST_P(OccurrenceContract, TheLastOccurrenceOfASubjectIsFoundAtOnce) {

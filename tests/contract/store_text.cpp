@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "store/local_minute.h"
+#include "store/subject_text.h"
 #include "support/results.h"
 
 namespace carillon::test {
@@ -156,9 +157,11 @@ std::string text_of(Store& store, const Advanced& answer) {
 }
 
 std::string text_of(Store& /*store*/, const SubjectRow& row) {
-  return fmt::format("subject {} version {} next {} position {} open {} cursor {} enabled {} overrides {} state {}",
-                     row.subject, row.version, at(row.next_at), at(row.position), row.open_job.value, at(row.cursor),
-                     row.enabled, row.overrides, row.state);
+  return fmt::format(
+      "subject {} version {} next {} position {} open {} cursor {} enabled {} overrides {} "
+      "status {} last {} run {} state {}",
+      row.subject, row.version, at(row.next_at), at(row.position), row.open_job.value, at(row.cursor), row.enabled,
+      row.overrides, subject_status_text(row.status), at(row.last_slot), at(row.last_run_at), row.state);
 }
 
 std::string text_of(Store& store, const PutSubject& put) {

@@ -35,7 +35,7 @@ TEST_P(StoreContract, AnEndIsToldToItsOccurrenceAndSubjectAtOnce) {  // invarian
   EXPECT_EQ(outcomes[0].at, now());
   EXPECT_EQ(outcomes[0].job, made);
   const SubjectState state = subject_state(id, "a");
-  EXPECT_EQ(state.status, "success");
+  EXPECT_EQ(state.status, JobState::done);
   EXPECT_EQ(state.last_slot, slot);
   EXPECT_EQ(state.last_run_at, now());
   EXPECT_EQ(state.error_count, 0U);
@@ -53,7 +53,7 @@ TEST_P(StoreContract, AnAttemptIsNoOutcome) {  // invariant 8
   settle(failed(leased));
 
   EXPECT_FALSE(outcomes_of(id, "a").at(0).outcome);
-  EXPECT_EQ(subject_state(id, "a").status, "");
+  EXPECT_FALSE(subject_state(id, "a").status);
   EXPECT_EQ(subject_of(id, "a").open_job, made);
 }
 
@@ -67,7 +67,7 @@ TEST_P(StoreContract, ASubjectCountsItsMisfortunesInARow) {
     act(JobAction::discard, made);
     EXPECT_EQ(subject_state(id, "a").error_count, static_cast<std::uint32_t>(i));
   }
-  EXPECT_EQ(subject_state(id, "a").status, "cancelled");
+  EXPECT_EQ(subject_state(id, "a").status, JobState::cancelled);
   EXPECT_EQ(subject_state(id, "a").last_error, "it broke");
   clock().advance(1h);
   settle(completed(claim_one(advance(step_of(subject_of(id, "a"), now())).jobs.at(0).id)));

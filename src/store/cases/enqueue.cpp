@@ -214,7 +214,7 @@ Result<Enqueued> enqueue(Context& context, const NewJob& job, const PlannedFor* 
   row.priority = job.priority;
   row.run_at = job.run_at.value_or(context.now);
   row.deadline = job.deadline;
-  row.options = write_options(job.options);
+  row.options = options_text(context, job.options);
   const bool cancelled = parents.one_not_met && !job.options.run_anyway;
   row.state = parents.open.empty() && !cancelled ? JobState::queued : JobState::waiting;
   row.later = row.state == JobState::queued && row.run_at > context.now + kFarOff;

@@ -19,10 +19,10 @@ bool closed(const OutcomeRow& row) {
 }
 
 void note_result(Context& context, SubjectRow& subject, const JobRow& row, const JobDetail& detail) {
-  auto state = read_subject_state(subject.state);
+  auto state = read_subject_state(subject);
   if (!state) return context.tx.fail(std::move(state).error());
   const bool success = row.state == JobState::done;
-  state->status = success ? "success" : to_string(row.state);
+  state->status = row.state;
   state->last_slot = row.slot;
   if (success || row.attempts > 0) state->last_run_at = context.now;
   // One that was left out, or called off before it failed, says nothing about what it would have come to.
@@ -34,7 +34,7 @@ void note_result(Context& context, SubjectRow& subject, const JobRow& row, const
     ++state->error_count;
     state->last_error = detail.last_error ? detail.last_error->message : detail.reason;
   }
-  subject.state = write_subject_state(*state);
+  write_subject_state(*state, subject);
 }
 
 // One that ends before the job that it waited for leaves that one as the subject's last.
@@ -186,18 +186,18 @@ void finish_job(Context& context, const JobRow& before, JobRow after, const Fini
 }
 
 void note_closed(Context& context, SubjectRow& subject, const ClosedSlot& closed) {
-  auto state = read_subject_state(subject.state);
+  auto state = read_subject_state(subject);
   if (!state) return context.tx.fail(std::move(state).error());
-  state->status = to_string(closed.outcome);
+  state->status = closed.outcome;
   state->last_slot = closed.first;
   ++state->error_count;
   state->last_error = closed.reason;
-  subject.state = write_subject_state(*state);
+  write_subject_state(*state, subject);
 }
 
 bool change_state(Context& context, SubjectRow& subject, const StateChange& change) {
   if (change == StateChange{}) return false;
-  auto state = read_subject_state(subject.state);
+  auto state = read_subject_state(subject);
   if (!state) {
     context.tx.fail(std::move(state).error());
     return false;
@@ -207,7 +207,7 @@ bool change_state(Context& context, SubjectRow& subject, const StateChange& chan
   if (change.last_status) state->last_status = *change.last_status;
   if (change.cadence) state->cadence = *change.cadence;
   if (*state == before) return false;
-  subject.state = write_subject_state(*state);
+  write_subject_state(*state, subject);
   return true;
 }
 

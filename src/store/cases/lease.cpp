@@ -207,17 +207,17 @@ bool says_nothing_but_success(const Settlement& settlement) {
 void change_subject(Context& context, const Settlement::SubjectChange& change, const JobRow& row) {
   auto subject = context.tx.subject(row.schedule, row.subject);
   if (!subject) return;
-  auto state = read_subject_state(subject->state);
+  auto state = read_subject_state(*subject);
   if (!state) return context.tx.fail(std::move(state).error());
+  const SubjectState before = *state;
   if (change.expected_at) state->expected_at = change.expected_at;
   if (change.status) {
     state->last_status = *change.status;
     state->last_checked_at = context.now;
     if (*change.status == "available") state->last_available_at = context.now;
   }
-  std::string text = write_subject_state(*state);
-  if (text == subject->state) return;
-  subject->state = std::move(text);
+  if (*state == before) return;
+  write_subject_state(*state, *subject);
   ++subject->version;
   context.tx.update_subject(subject->next_at, *subject);
 }

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "store/cases/act.h"
 #include "store/cases/finish.h"
+#include "store/subject_text.h"
 
 namespace carillon {
 
@@ -76,7 +77,7 @@ void retire_subject(Context& context, SubjectRow& subject) {
   subject.deleted_at = context.now;
   subject.next_at.reset();
   subject.overrides.clear();
-  subject.state.clear();
+  write_subject_state({}, subject);
   subject.enabled = true;
   ++subject.version;
   context.tx.update_subject(next_at_before, subject);

@@ -98,18 +98,22 @@ ScheduleRow read_schedule_row(const Query& query) {
 }
 
 SubjectRow read_subject_row(const Query& query) {
-  return {.schedule = {query.integer(0)},
-          .subject = query.string(1),
-          .generation = query.integer(2),
-          .version = query.integer(3),
-          .next_at = query.optional_instant(4),
-          .position = query.optional_instant(5),
-          .open_job = {query.integer(6)},
-          .cursor = query.optional_instant(7),
-          .enabled = query.integer(11) != 0,
-          .overrides = query.string(8),
-          .state = query.string(9),
-          .deleted_at = query.optional_instant(10)};
+  SubjectRow row{.schedule = {query.integer(0)},
+                 .subject = query.string(1),
+                 .generation = query.integer(2),
+                 .version = query.integer(3),
+                 .next_at = query.optional_instant(4),
+                 .position = query.optional_instant(5),
+                 .open_job = {query.integer(6)},
+                 .cursor = query.optional_instant(7),
+                 .enabled = query.integer(11) != 0,
+                 .overrides = query.string(8),
+                 .last_slot = query.optional_instant(13),
+                 .last_run_at = query.optional_instant(14),
+                 .state = query.string(9),
+                 .deleted_at = query.optional_instant(10)};
+  if (!query.is_null(12)) row.status = read_state(query, 12);
+  return row;
 }
 
 OutcomeRow read_outcome_row(const Query& query) {

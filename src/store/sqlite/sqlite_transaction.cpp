@@ -523,14 +523,14 @@ bool SqliteTransaction::is_enabled(ScheduleId schedule, std::string_view subject
 void SqliteTransaction::insert_subject(const SubjectRow& row) {
   queries_->insert_subject.run(row.schedule, row.subject, row.generation, row.version, row.position,
                                OrNull{row.open_job}, row.cursor, OrNull{row.overrides}, OrNull{row.state},
-                               row.deleted_at, row.enabled, row.next_at);
+                               row.deleted_at, row.enabled, row.status, row.last_slot, row.last_run_at, row.next_at);
 }
 
 void SqliteTransaction::update_subject(std::optional<Instant> next_at_before, const SubjectRow& row) {
   if (next_at_before == row.next_at) {
     queries_->update_subject.run(row.schedule, row.subject, row.generation, row.version, row.position,
                                  OrNull{row.open_job}, row.cursor, OrNull{row.overrides}, OrNull{row.state},
-                                 row.deleted_at, row.enabled);
+                                 row.deleted_at, row.enabled, row.status, row.last_slot, row.last_run_at);
     return;
   }
   queries_->move_subject.run(row.schedule, row.subject, row.generation, row.version, row.position, OrNull{row.open_job},

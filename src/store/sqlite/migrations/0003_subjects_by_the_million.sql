@@ -6,9 +6,12 @@ ALTER TABLE outcomes ADD COLUMN local_minute INTEGER;
 
 -- State 1, queued, stands for open; 3 is dlq.
 INSERT INTO outcome_counts (schedule, day, minute, outcome, count)
-  SELECT schedule, floor(slot / 86400000000.0), floor(slot / 60000000.0) - 1440 * floor(slot / 86400000000.0),
-         CASE parked WHEN 1 THEN 3 ELSE 1 END, sum(count)
-    FROM outcomes WHERE outcome IS NULL GROUP BY 1, 2, 3, 4;
+  SELECT schedule, (minute - into_day) / 1440, into_day, state, sum(count)
+    FROM (SELECT schedule, minute, (minute % 1440 + 1440) % 1440 AS into_day, state, count
+            FROM (SELECT schedule, (slot - (slot % 60000000 + 60000000) % 60000000) / 60000000 AS minute,
+                         CASE parked WHEN 1 THEN 3 ELSE 1 END AS state, count
+                    FROM outcomes WHERE outcome IS NULL))
+   GROUP BY 1, 2, 3, 4;
 
 ALTER TABLE subjects ADD COLUMN enabled INTEGER NOT NULL DEFAULT 1 CHECK (enabled BETWEEN 0 AND 1);
 
@@ -17,3 +20,14 @@ UPDATE schedules SET subjects = (SELECT count(*) FROM subjects u WHERE u.schedul
                                   AND u.generation = schedules.generation AND u.deleted_at IS NULL)
  WHERE deleted_at IS NULL;
 ALTER TABLE schedules ADD COLUMN first_job INTEGER NOT NULL DEFAULT 0;
+
+-- What every subject comes to have stands in columns, which are shorter than its JSON.
+ALTER TABLE subjects ADD COLUMN status INTEGER CHECK (status IS NULL OR status >= 4);
+ALTER TABLE subjects ADD COLUMN last_slot INTEGER;
+ALTER TABLE subjects ADD COLUMN last_run_at INTEGER;
+UPDATE subjects
+   SET status = CASE json_extract(state, '$.status') WHEN 'success' THEN 4
+                ELSE (SELECT id FROM states WHERE name = json_extract(state, '$.status') AND id > 4) END,
+       last_slot = json_extract(state, '$.last_slot'), last_run_at = json_extract(state, '$.last_run_at'),
+       state = nullif(json_remove(state, '$.status', '$.last_slot', '$.last_run_at'), '{}')
+ WHERE state IS NOT NULL;

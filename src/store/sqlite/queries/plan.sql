@@ -36,7 +36,8 @@ DELETE FROM schedules WHERE id = ?1
 SELECT EXISTS (SELECT 1 FROM subjects WHERE schedule = ?1) OR EXISTS (SELECT 1 FROM outcomes WHERE schedule = ?1)
 
 -- name: subject
-SELECT schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state, deleted_at, enabled
+SELECT schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state, deleted_at, enabled,
+       status, last_slot, last_run_at
   FROM subjects WHERE schedule = ?1 AND subject = ?2
 
 -- name: is_enabled
@@ -44,18 +45,19 @@ SELECT enabled FROM subjects WHERE schedule = ?1 AND subject = ?2
 
 -- name: insert_subject
 INSERT INTO subjects (schedule, subject, generation, version, position, open_job, cursor, overrides, state, deleted_at,
-                      enabled, next_at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+                      enabled, status, last_slot, last_run_at, next_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
 
 -- Without its next time: the index stays as it is.
 -- name: update_subject
 UPDATE subjects SET generation = ?3, version = ?4, position = ?5, open_job = ?6, cursor = ?7, overrides = ?8,
-                    state = ?9, deleted_at = ?10, enabled = ?11
+                    state = ?9, deleted_at = ?10, enabled = ?11, status = ?12, last_slot = ?13, last_run_at = ?14
  WHERE schedule = ?1 AND subject = ?2
 
 -- name: move_subject
 UPDATE subjects SET generation = ?3, version = ?4, position = ?5, open_job = ?6, cursor = ?7, overrides = ?8,
-                    state = ?9, deleted_at = ?10, enabled = ?11, next_at = ?12
+                    state = ?9, deleted_at = ?10, enabled = ?11, status = ?12, last_slot = ?13, last_run_at = ?14,
+                    next_at = ?15
  WHERE schedule = ?1 AND subject = ?2
 
 -- name: add_subjects
@@ -65,14 +67,16 @@ UPDATE schedules SET subjects = subjects + ?2 WHERE id = ?1
 SELECT next_at FROM subjects INDEXED BY subjects_due WHERE schedule = ?1 AND next_at IS NOT NULL ORDER BY next_at LIMIT 1
 
 -- name: subjects_above
-SELECT schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state, deleted_at, enabled
+SELECT schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state, deleted_at, enabled,
+       status, last_slot, last_run_at
   FROM subjects WHERE (schedule, subject) > (?1, ?2) ORDER BY schedule, subject LIMIT ?3
 
 -- name: delete_subject
 DELETE FROM subjects WHERE schedule = ?1 AND subject = ?2
 
 -- name: subjects_due
-SELECT schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state, deleted_at, enabled
+SELECT schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state, deleted_at, enabled,
+       status, last_slot, last_run_at
   FROM subjects INDEXED BY subjects_due
  WHERE schedule = ?1 AND next_at IS NOT NULL AND next_at <= ?2 ORDER BY next_at, subject LIMIT ?3
 

@@ -61,18 +61,21 @@ SELECT id, tenant, name, revision, generation, definition, enabled, paused_until
   FROM schedules WHERE tenant = ?1 AND name > ?2 AND deleted_at IS NULL ORDER BY name LIMIT ?3
 
 -- name: view_subject
-SELECT schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state, deleted_at, enabled
+SELECT schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state, deleted_at, enabled,
+       status, last_slot, last_run_at
   FROM subjects WHERE schedule = ?1 AND subject = ?2 AND deleted_at IS NULL
    AND generation = (SELECT generation FROM schedules WHERE id = ?1 AND deleted_at IS NULL)
 
 -- name: view_subjects
-SELECT schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state, deleted_at, enabled
+SELECT schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state, deleted_at, enabled,
+       status, last_slot, last_run_at
   FROM subjects WHERE schedule = ?1 AND subject >= ?2 AND deleted_at IS NULL
    AND generation = (SELECT generation FROM schedules WHERE id = ?1 AND deleted_at IS NULL)
  ORDER BY subject
 
 -- name: view_subjects_due
-SELECT schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state, deleted_at, enabled
+SELECT schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state, deleted_at, enabled,
+       status, last_slot, last_run_at
   FROM subjects INDEXED BY subjects_due
  WHERE schedule = ?1 AND next_at IS NOT NULL AND (next_at, subject) >= (?2, ?3) AND next_at <= ?4
    AND deleted_at IS NULL AND generation = (SELECT generation FROM schedules WHERE id = ?1 AND deleted_at IS NULL)
