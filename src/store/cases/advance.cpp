@@ -59,23 +59,26 @@ OutcomeRow outcome_of(const Context& context, const SubjectRow& subject, const C
           .local_minute = local_minute_of(closed.first, closed.local_minute)};
 }
 
-// False if there is no such row to go on with.
-bool extend_range(Context& context, const OutcomeRow& more, Instant slot) {
+enum class Growth : std::uint8_t { none, has_grown, was_in_it };
+
+// None if there is no such row to go on with.
+Growth extend_range(Context& context, const OutcomeRow& more, Instant slot) {
   auto range = context.tx.outcome(more.schedule, more.subject, slot);
-  if (!range || range->job || range->outcome != more.outcome || range->reason != more.reason) return false;
+  if (!range || range->job || range->outcome != more.outcome || range->reason != more.reason) return Growth::none;
   const Instant end = more.until.value_or(more.slot);
-  if (end <= range->until.value_or(range->slot)) return true;  // it is in it already
+  if (end <= range->until.value_or(range->slot)) return Growth::was_in_it;
   range->until = end;
   range->count += more.count;
   range->at = more.at;
   context.tx.update_outcome(*range);
-  return true;
+  return Growth::has_grown;
 }
 
 void close_slot(Context& context, SubjectRow& subject, ClosedSlot closed) {
   OutcomeRow row = outcome_of(context, subject, closed);
-  const bool extended = closed.extends && extend_range(context, row, *closed.extends);
-  if (!extended && !context.tx.insert_outcome(row)) {
+  const Growth growth = closed.extends ? extend_range(context, row, *closed.extends) : Growth::none;
+  if (growth == Growth::was_in_it) return;
+  if (growth == Growth::none && !context.tx.insert_outcome(row)) {
     // The first one has its outcome, from an earlier life of the schedule. The rest of a range is closed behind it.
     closed.first += Duration(1);
     if (!closed.until || *closed.until < closed.first) return;
@@ -86,10 +89,6 @@ void close_slot(Context& context, SubjectRow& subject, ClosedSlot closed) {
   context.finalized.push_back(row);
   context.tx.add_outcome_count(row.schedule, row.local_minute, closed.outcome, closed.count);
   if (closed.outcome == JobState::cutoff_reached) note_closed(context, subject, closed);
-}
-
-void raise(std::optional<Instant>& position, std::optional<Instant> to) {
-  if (to && (!position || *to > *position)) position = to;
 }
 
 }  // namespace
@@ -128,8 +127,8 @@ Result<Advanced> advance_subject(Context& context, Owners& owners, const Advance
   for (const ClosedSlot& closed : advance.closed) close_slot(context, *row, closed);
   row->open_job = open_job;
   row->next_at = advance.next_at;
-  raise(row->position, advance.position);
-  raise(row->cursor, advance.cursor);
+  raise_to(row->position, advance.position);
+  raise_to(row->cursor, advance.cursor);
   move_cursor(context, *row);
   if (advance.state) change_state(context, *row, *advance.state);
   ++row->version;

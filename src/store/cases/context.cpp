@@ -47,6 +47,10 @@ Changed changed_of(Context& context, const JobRow& row, JobState state) {
           .state = state};
 }
 
+void raise_to(std::optional<Instant>& mark, std::optional<Instant> to) {
+  if (to && (!mark || *to > *mark)) mark = to;
+}
+
 Instant wall_of(const Context& context, BootTime at) { return add_clamped(context.now, at - context.boot); }
 
 JobState state_of(const JobRow& row, const std::optional<LeaseRow>& lease) {

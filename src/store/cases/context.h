@@ -40,6 +40,9 @@ const std::string& options_text(Context& context, const JobOptions& options);
 // The beginning of an answer about what became of a job.
 Changed changed_of(Context& context, const JobRow& row, JobState state);
 
+// Positions and cursors never fall.
+void raise_to(std::optional<Instant>& mark, std::optional<Instant> to);
+
 // When the boot clock will say `at`, by the wall clock of now.
 Instant wall_of(const Context& context, BootTime at);
 

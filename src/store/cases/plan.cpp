@@ -39,10 +39,6 @@ std::unexpected<Error> no_such_subject(std::string_view subject) {
 // How many occurrences the call that deletes a schedule looks at.
 constexpr std::size_t kDeletedAtOnce = 10'000;
 
-void raise(std::optional<Instant>& position, std::optional<Instant> to) {
-  if (to && (!position || *to > *position)) position = to;
-}
-
 }  // namespace
 
 bool holds_its_jobs(const ScheduleRow& schedule, Instant now) {
@@ -202,7 +198,7 @@ Result<PutSubject> put_subject_row(Context& context, const ScheduleRow& owner, c
   if (edit.overrides) row.overrides = *edit.overrides;
   if (edit.enabled) row.enabled = *edit.enabled;
   if (edit.next_at) row.next_at = *edit.next_at;
-  raise(row.position, edit.position);
+  raise_to(row.position, edit.position);
   if (edit.state) change_state(context, row, *edit.state);
   if (!known) {
     context.tx.insert_subject(row);
