@@ -34,7 +34,7 @@ class OccurrenceContract : public StoreContract {
   Advance delivery(const std::string& subject) {
     Advance one = step(subject);
     NewJob made = occurrence_job(midnight(), subject);
-    made.occurrence->local_minute = (day() + 1) * kMinutesOfDay + 8 * 60 + 30;
+    made.occurrence->local_minute = (day() + 1) * kMinutesOfDay + 510;
     made.deadline = now() + 1h;
     one.jobs = {made};
     one.position = midnight();
@@ -73,7 +73,7 @@ TEST_P(OccurrenceContract, WithoutALocalMinuteTheSlotsOwnInUtcStands) {
   one.jobs[0].occurrence->subject = "a";
   advance(one);
 
-  EXPECT_EQ(outcomes_of(id_, "a").at(0).local_minute, day() * kMinutesOfDay + 7 * 60);
+  EXPECT_EQ(outcomes_of(id_, "a").at(0).local_minute, day() * kMinutesOfDay + 420);
 }
 
 TEST_P(OccurrenceContract, WhatIsOpenOrParkedIsCountedToo) {  // invariant 34

@@ -169,6 +169,8 @@ CancelStep cancel_unstarted_jobs(Context& context, const OutcomeKey& after, std:
   return step;
 }
 
+namespace {
+
 Result<PutSubject> put_subject_row(Context& context, const ScheduleRow& owner, const SubjectEdit& edit) {
   if (edit.subject.size() > kKeyBytesMax) {
     return invalid_request(
@@ -209,6 +211,8 @@ Result<PutSubject> put_subject_row(Context& context, const ScheduleRow& owner, c
   context.tx.update_subject(known->next_at, row);
   return PutSubject{.row = std::move(row), .fate = exists ? SubjectFate::updated : SubjectFate::created};
 }
+
+}  // namespace
 
 Result<std::vector<PutSubject>> put_subject_rows(Context& context, ScheduleId schedule,
                                                  std::span<const SubjectEdit> edits) {
