@@ -534,5 +534,15 @@ TEST(PlanningBesideHandlers, DoesNotWaitForThem) {  // invariant 7
   EXPECT_EQ(node.job(slow).state, JobState::processing);
 }
 
+// What was planned in the round of a tick, for just beyond what memory held before it, once fell between the two.
+TEST_P(EngineSchedules, JitterOfAQuarterOfAnHourLosesNothingBehindASleep) {
+  for (int i = 0; i < 80; ++i) put({.name = "s" + std::to_string(i), .daily = "07:00", .jitter = 40min});
+  run_due();
+  go_to("2026-03-03T07:00:00Z");
+  run_due();
+  advance(41min);
+  EXPECT_EQ(starts.size(), 80U);
+}
+
 }  // namespace
 }  // namespace carillon::test
