@@ -250,7 +250,7 @@ Result<std::optional<Instant>> Planner::plan_subject_row(Round& round, const Sch
   if (mutant(Mutant::next_on_completion) && !open.empty()) return add_clamped(round.now, std::chrono::minutes(1));
   PlanFacts facts{.tenant = row.tenant,
                   .schedule = compiled.schedule,
-                  .timetable = *compiled.timetable,
+                  .timetable = &*compiled.timetable,
                   .subject = subject.subject,
                   .next_at = next_at,
                   .position = subject.position,

@@ -145,11 +145,11 @@ Result<HttpResponse> preview_trigger(Services& services, const RouteCall& call) 
   if (!has_times(schedule)) {
     return about("trigger", Result<HttpResponse>(invalid_configuration("the trigger after has no times of its own")));
   }
-  TRY_ASSIGN(const Timetable timetable, timetable_of(schedule, zone, from));
+  TRY_ASSIGN(const std::vector<PreviewItem> times,
+             preview(schedule.trigger, {.zone = zone, .dst = schedule.dst, .created_at = from}, from,
+                     static_cast<std::size_t>(count)));
   JsonArray items;
-  for (const PreviewItem& item : preview(timetable, from, static_cast<std::size_t>(count))) {
-    items.raw(to_json(item, timetable.zone()));
-  }
+  for (const PreviewItem& item : times) items.raw(to_json(item, zone));
   JsonObject answer;
   answer.raw("items", items.str());
   return json_answer(200, answer.str());
