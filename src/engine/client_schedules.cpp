@@ -32,9 +32,9 @@ Result<ScheduleInfo> NodeClient::info_of(const ScheduleRow& row) {
                     .updated_at = row.updated_at};
   const auto subject = node_.store().reader().subject(row.id, "");
   if (!subject) return info;
-  TRY_ASSIGN(const SubjectState state, read_subject_state(subject->state));
+  TRY_ASSIGN(const SubjectState state, read_subject_state(*subject));
   if (!state_of_schedule(row, node_.store().jobs().now())) info.next_at = subject->next_at;
-  info.last_outcome = state.status;
+  info.last_outcome = subject_status_text(state.status);
   info.error_count = state.error_count;
   info.last_error = state.last_error;
   return info;

@@ -321,9 +321,9 @@ Result<void> Planner::plan_what_is_due(Round& round, const ScheduleRow& row) {
 Result<std::optional<Instant>> Planner::anchor_subject(const ScheduleRow& row, const Compiled& compiled, Instant from) {
   // It is made first, if it is new: an earlier life of the schedule may have left a position (invariant 1).
   SubjectEdit edit{.subject = std::string(kOnlySubject)};
-  TRY_ASSIGN(const std::vector<SubjectRow> made, store_.plans().put_subjects(row.id, std::array{edit}));
+  TRY_ASSIGN(const std::vector<PutSubject> made, store_.plans().put_subjects(row.id, std::array{edit}));
   std::optional<Instant> next_at;
-  if (compiled.timetable) next_at = first_time(*compiled.timetable, from, made.front().position);
+  if (compiled.timetable) next_at = first_time(*compiled.timetable, from, made.front().row.position);
   edit.next_at = next_at;
   TRY(store_.plans().put_subjects(row.id, std::array{edit}));
   return next_at;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "store/job_text.h"
+#include "store/local_minute.h"
 #include "store/reading.h"
 
 namespace carillon {
@@ -123,15 +124,27 @@ Result<SubjectRow> MemoryReader::subject(ScheduleId schedule, std::string_view s
   return *std::move(row);
 }
 
-Result<std::vector<SubjectRow>> MemoryReader::subjects(ScheduleId schedule, std::optional<std::string_view> after,
-                                                       std::size_t limit) {
+Result<SubjectPage> MemoryReader::subjects(const SubjectFilter& filter, const std::optional<SubjectMark>& after,
+                                           std::size_t limit) {
   const std::scoped_lock lock(writing_);
-  std::vector<SubjectRow> found;
-  for (const auto& [key, row] : tables_.subjects.rows()) {
-    if (row.schedule != schedule || !lives(row) || (after && row.subject <= *after)) continue;
-    if (found.size() < std::min(limit, kPageMax)) found.push_back(row);
+  SubjectPage page;
+  const auto& rows = tables_.subjects.rows();
+  for (auto entry = rows.lower_bound({filter.schedule, {}});
+       entry != rows.end() && entry->first.schedule == filter.schedule; ++entry) {
+    if (lives(entry->second) && carillon::matches(filter, entry->second)) page.subjects.push_back(entry->second);
   }
-  return found;
+  const auto order = [&](const SubjectRow& row) {
+    const SubjectMark mark = mark_of(filter, row);
+    return std::pair(mark.next_at, mark.subject);
+  };
+  std::ranges::sort(page.subjects, {}, order);
+  if (after)
+    std::erase_if(page.subjects,
+                  [&](const SubjectRow& row) { return order(row) <= std::pair(after->next_at, after->subject); });
+  const std::size_t size = std::min(limit, kPageMax);
+  if (size > 0 && page.subjects.size() > size) page.next = mark_of(filter, page.subjects[size - 1]);
+  if (page.subjects.size() > size) page.subjects.resize(size);
+  return page;
 }
 
 Result<std::vector<OutcomeRow>> MemoryReader::outcomes(const OutcomeQuery& query) {
@@ -161,11 +174,10 @@ Result<std::vector<OutcomeCount>> MemoryReader::outcome_counts(ScheduleId schedu
   const std::scoped_lock lock(writing_);
   std::vector<OutcomeCount> found;
   for (const auto& [key, count] : tables_.outcome_counts.rows()) {
-    const auto& [of, minute, outcome] = key;
-    const auto midnight = std::chrono::floor<std::chrono::days>(minute);
-    if (of != schedule || midnight.time_since_epoch().count() != day || count == 0) continue;
-    const auto into_day = std::chrono::duration_cast<std::chrono::minutes>(minute - midnight);
-    found.push_back({.day = day, .minute = static_cast<int>(into_day.count()), .outcome = outcome, .count = count});
+    const auto& [of, local_minute, outcome] = key;
+    const DayMinute at = day_minute_of(local_minute);
+    if (of != schedule || at.day != day || count <= 0) continue;
+    found.push_back({.day = day, .minute = at.minute, .outcome = outcome, .count = count});
   }
   return found;
 }

@@ -54,7 +54,7 @@ struct SqliteReader::Session {
   Query subject{*connection, "view_subject"};
   Query cursor{*connection, "view_cursor"};
   Query subjects{*connection, "view_subjects"};
-  Query subjects_after{*connection, "view_subjects_after"};
+  Query subjects_due{*connection, "view_subjects_due"};
   Query outcomes{*connection, "view_outcomes"};
   Query outcomes_of{*connection, "view_outcomes_of"};
   Query windows{*connection, "view_windows"};
@@ -359,15 +359,36 @@ Result<SubjectRow> SqliteReader::subject(ScheduleId schedule, std::string_view s
   });
 }
 
-Result<std::vector<SubjectRow>> SqliteReader::subjects(ScheduleId schedule, std::optional<std::string_view> after,
-                                                       std::size_t limit) {
-  return read([&](Session& session) -> Result<std::vector<SubjectRow>> {
-    if (after) {
-      session.subjects_after.with(schedule, *after, page_size(limit));
-      return rows_of(session.subjects_after, read_subject_row);
+Result<SubjectPage> SqliteReader::subjects(const SubjectFilter& filter, const std::optional<SubjectMark>& after,
+                                           std::size_t limit) {
+  return read([&](Session& session) -> Result<SubjectPage> {
+    SubjectPage page;
+    if (limit == 0) return page;
+    Query& query = filter.due_until ? session.subjects_due : session.subjects;
+    const std::string from = after ? after->subject : filter.due_until ? std::string() : filter.prefix;
+    if (filter.due_until) {
+      query.with(filter.schedule, after && after->next_at ? *after->next_at : kInstantMin, from, *filter.due_until);
+    } else {
+      query.with(filter.schedule, std::max(from, filter.prefix));
     }
-    session.subjects.with(schedule, page_size(limit));
-    return rows_of(session.subjects, read_subject_row);
+    const BootTime stop_at = boot_now() + kListMax;
+    std::optional<SubjectMark> last_seen = after;
+    for (int looked = 1; query.next(); ++looked) {
+      SubjectRow row = read_subject_row(query);
+      const SubjectMark mark = mark_of(filter, row);
+      if (after && mark == *after) continue;
+      if (!filter.due_until && !row.subject.starts_with(filter.prefix)) break;  // those are listed by name
+      const bool full = page.subjects.size() == page_size(limit);
+      if (full || (looked % kRowsBetweenLooks == 0 && boot_now() > stop_at)) {
+        // This one was not taken: the next page begins with it.
+        page.next = last_seen;
+        break;
+      }
+      last_seen = mark;
+      if (matches(filter, row)) page.subjects.push_back(std::move(row));
+    }
+    query.reset();
+    return page;
   });
 }
 
