@@ -51,6 +51,10 @@ struct ScheduleInfo {
   std::string last_error;
   Instant created_at;
   Instant updated_at;
+  bool fan_out = false;
+  std::int64_t subjects = 0;  // of one with fan_out
+  // An edit reaches its subjects in the background; how many it has come by. Nothing: all are as it says.
+  std::optional<std::int64_t> replanned;
 };
 
 }  // namespace carillon
