@@ -95,10 +95,6 @@ Result<void> NodeClient::delete_schedule(std::string_view tenant, std::string_vi
   });
 }
 
-Result<EnqueuedJob> NodeClient::trigger(std::string_view tenant, std::string_view name, const TriggerOptions& options) {
-  return enqueue_new([&](Round&) { return node_.planner().manual(tenant, name, options.payload, options.priority); });
-}
-
 Result<std::vector<PreviewTime>> NodeClient::preview(std::string_view tenant, std::string_view name,
                                                      std::size_t count) {
   TRY_ASSIGN(const ScheduleRow row, node_.store().reader().schedule(tenant, name));
