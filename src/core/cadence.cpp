@@ -82,6 +82,7 @@ NewJob job_of_check(const PlanFacts& facts, Instant slot) {
   const Schedule& schedule = facts.schedule;
   NewJob job = job_of_subject(schedule.job, facts.tenant, facts.overrides);
   job.options.origin = Origin::scheduled;
+  job.options.yields = true;
   const JitterKey key{.tenant = facts.tenant, .schedule = schedule.name, .subject = facts.subject, .slot = slot};
   job.run_at = add_clamped(slot, jitter_of(key, schedule.jitter));
   job.occurrence = OccurrenceKey{.schedule = schedule.name,

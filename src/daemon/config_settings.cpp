@@ -181,9 +181,11 @@ Result<void> check_db(const std::string& url) {
   return invalid_request("sqlite:PATH, postgres://… or memory:");
 }
 
+// A folder can be opened, but not read.
 Result<void> check_readable(const std::string& path) {
-  if (std::ifstream(path).good()) return {};
-  return invalid_request("a file that can be read");
+  std::ifstream file(path);
+  if (file && file.peek() != std::ifstream::traits_type::eof()) return {};
+  return invalid_request("a file that can be read and is not empty");
 }
 
 Result<void> check_zone(const std::string& zone) {

@@ -1,6 +1,7 @@
 // The client's half about schedules.
 #include "engine/explain.h"
 #include "engine/node_client.h"
+#include "engine/replan.h"
 #include "engine/schedule_request.h"
 
 namespace carillon {
@@ -22,6 +23,10 @@ Result<ScheduleInfo> NodeClient::info_of(const ScheduleRow& row) {
   info.fan_out = schedule->fan_out;
   if (info.fan_out) {
     info.subjects = row.subjects;
+    if (const auto replan = reader.document(replan_key(row.tenant, row.name))) {
+      TRY_ASSIGN(const Replan state, read_replan(*replan));
+      info.replanned = state.done;
+    }
     if (standstill_of(row, now)) return info;
     const SubjectFilter any{.schedule = row.id, .due_until = kInstantMax};
     TRY_ASSIGN(const SubjectPage first, reader.subjects(any, std::nullopt, 1));
@@ -92,10 +97,6 @@ Result<void> NodeClient::delete_schedule(std::string_view tenant, std::string_vi
     TRY(node_.planner().remove(round, tenant, name));
     return {};
   });
-}
-
-Result<EnqueuedJob> NodeClient::trigger(std::string_view tenant, std::string_view name, const TriggerOptions& options) {
-  return enqueue_new([&](Round&) { return node_.planner().manual(tenant, name, options.payload, options.priority); });
 }
 
 }  // namespace carillon

@@ -129,7 +129,8 @@ class Node {
   // It may stand in the ready set with another priority.
   void reprioritized(const ReadyJob& job) { dispatcher_.reprioritized(job.id, job.priority); }
   // Attempts of a schedule that is paused or disabled do not start, after the commit.
-  void take_back_of(Round& round, std::string_view tenant, std::string_view schedule);
+  void take_back_of(Round& round, std::string_view tenant, std::string_view schedule,
+                    std::optional<std::string_view> subject = std::nullopt);
   void apply_document(Round& round, const DocumentKey& key, std::optional<std::string> body);
   // What `serve_only` says of this tenant ("": of any) has changed. After a commit, or on the driver's thread.
   void serving_changed(std::string_view tenant);

@@ -94,6 +94,13 @@ class NodeClient final : public Client {
   Result<ScheduleInfo> info_of(const ScheduleRow& row);
   Result<SubjectInfo> info_of(const ScheduleRow& row, const Schedule& schedule, const SubjectRow& subject);
   Result<void> add_gaps(const ScheduleRow& row, const Schedule& schedule, SubjectInfo& info);
+  struct SubjectBody {
+    std::string_view subject;
+    std::string_view body;
+    std::optional<std::int64_t> if_version;
+    bool patches = false;
+  };
+  Result<PutSubjectAnswer> put_subject_as(std::string_view tenant, std::string_view schedule, const SubjectBody& body);
   Result<void> put_document(DocumentKey key, std::optional<std::string_view> body);
 
   Node& node_;

@@ -120,7 +120,11 @@ void PullDesk::take_out(PullCall& call) {
   // Mostly the first.
   std::deque<PullCallPtr>& waiting = call.group->waiting;
   waiting.erase(std::ranges::find(waiting, &call, &PullCallPtr::get));
-  --in_line_;
+  // With nobody in line there is nothing to look for: a round that took it for work would follow on the next for ever.
+  if (--in_line_ == 0) {
+    has_to_look_ = false;
+    next_look_.reset();
+  }
   if (call.group->waiting.empty()) call.group->look = true;  // nobody keeps it up to date any more
   call.group.reset();
 }

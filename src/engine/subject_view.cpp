@@ -64,7 +64,7 @@ Result<SubjectView> view_subject(StoreReader& reader, const RuleBook& rules, con
   SubjectView view{.row = row};
   TRY_ASSIGN(view.schedule, parse_schedule(row.definition));
   if (!name.empty() && !view.schedule.fan_out) return has_no_fan_out(row.name);
-  fill(view.schedule, WindowDefaults{});
+  fill(view.schedule, rules.windows());
   fill(view.schedule.job, rules.job_defaults());
   if (!name.empty() || !view.schedule.fan_out) {
     auto subject = reader.subject(row.id, name);

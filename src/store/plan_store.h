@@ -239,6 +239,8 @@ class PlanStore {
   virtual std::vector<FinalizedSlot> finalized() = 0;
   // Those behind the first `known`: for follow-ups, which finalize more.
   virtual std::vector<FinalizedSlot> finalized_after(std::size_t known) = 0;
+  // The same of occurrences whose jobs were parked in the DLQ.
+  virtual std::vector<OutcomeKey> parked_after(std::size_t known) = 0;
 
   // Deletes what is older than its tenant keeps: outcomes that never had a job, and what deleted subjects and schedules
   // left behind; counts of outcomes after 400 days. Looks at up to `limit` rows and goes on from there.

@@ -27,7 +27,7 @@ TransactionalStore::TransactionalStore(std::unique_ptr<Backend> backend, const S
 Context TransactionalStore::make_context(Transaction& transaction) {
   const Instant now = clock_.wall();
   const BootTime boot = mutant(Mutant::wall_clock_lease) ? now.time_since_epoch() : clock_.boot();
-  return {.tx = transaction, .ids = ids_, .now = now, .boot = boot, .finalized = {}};
+  return {.tx = transaction, .ids = ids_, .now = now, .boot = boot, .finalized = {}, .parked = {}};
 }
 
 StoreReader& TransactionalStore::reader() {
@@ -90,10 +90,12 @@ template <typename UseCase>
 auto all_or_nothing(Context& context, UseCase use_case) {
   context.tx.savepoint();
   const std::size_t finalized = context.finalized.size();
+  const std::size_t parked = context.parked.size();
   auto answer = use_case();
   if (!answer) {
     context.tx.roll_back_to_savepoint();
     context.finalized.resize(finalized);
+    context.parked.resize(parked);
   }
   context.tx.release_savepoint();
   return answer;
@@ -325,6 +327,11 @@ std::vector<Result<Advanced>> TransactionalStore::advance(std::span<const Advanc
 }
 
 std::vector<FinalizedSlot> TransactionalStore::finalized() { return finalized_after(0); }
+
+std::vector<OutcomeKey> TransactionalStore::parked_after(std::size_t known) {
+  if (!in_group() || known >= group_context_->parked.size()) return {};
+  return {group_context_->parked.begin() + static_cast<std::ptrdiff_t>(known), group_context_->parked.end()};
+}
 
 std::vector<FinalizedSlot> TransactionalStore::finalized_after(std::size_t known) {
   if (!in_group() || known >= group_context_->finalized.size()) return {};

@@ -81,6 +81,7 @@ class TransactionalStore final : public Store, private JobStore, private PlanSto
   std::vector<Result<Advanced>> advance(std::span<const Advance> advances) override;
   std::vector<FinalizedSlot> finalized() override;
   std::vector<FinalizedSlot> finalized_after(std::size_t known) override;
+  std::vector<OutcomeKey> parked_after(std::size_t known) override;
   Result<PlanPruneStep> prune(const PlanPruneRequest& request) override;
 
   Result<Document> put_document(const DocumentPut& put, const std::optional<AuditRow>& audit) override;

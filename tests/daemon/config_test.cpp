@@ -237,7 +237,7 @@ const std::vector<Bound>& bounds() {
       {"webhooks.allow",
        {"127.0.0.1:9000, 10.1.0.0/16,hook.internal", "::1", "[::1]:80", "fd00::/8", "hook.internal:8080"},
        {"10.1.0.0/33", "127.0.0.1:0", "127.0.0.1:70000", "http://x", "a,", "x/8", "[hook.internal]:80", "a..b", "*"}},
-      {"webhooks.ca_file", {CARILLON_SOURCE_FOLDER "/README.md"}, {"no/such/file.pem"}}};
+      {"webhooks.ca_file", {CARILLON_SOURCE_FOLDER "/README.md"}, {"no/such/file.pem", "/", "/dev/null"}}};
   return rows;
 }
 

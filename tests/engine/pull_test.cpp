@@ -114,12 +114,14 @@ TEST_P(Pulls, ADisabledSchedulerLeasesNothing) {
   const PullAnswer waits = node.ask({.filter = {.types = {"none"}}, .wait = 1min});
   ASSERT_TRUE(node->client().put_config(R"({"enabled":false})").has_value());
   node->settle_down();
+  EXPECT_GT(node->node().step(), Duration::zero()) << "nobody waits, and yet it looks again at once";
   ASSERT_TRUE(waits.is_there());
   for (const PullAnswer& answer : {waits, node.ask({}), node.ask({.wait = 30s})}) {
     ASSERT_TRUE(answer.is_there());
     EXPECT_EQ(answer.error().code, ErrorCode::unavailable);
     EXPECT_EQ(answer.error().message, "the scheduler is disabled");
   }
+  EXPECT_GT(node->node().step(), Duration::zero());
   ASSERT_TRUE(node->client().put_config(R"({"enabled":true})").has_value());
   node->pass(5s);
   EXPECT_THAT(node.lease(), SizeIs(1));

@@ -22,7 +22,7 @@ std::string tenant_or_all(const RouteCall& call) {
   return call.request.path.starts_with("/v1/tenants/") ? call.tenant() : std::string();
 }
 
-Result<std::string> document(Services& services, DocumentKey key, std::string otherwise) {
+Result<std::string> document(Services& services, const DocumentKey& key, std::string otherwise) {
   const auto found = services.store.reader().document(key);
   if (found) return found->body;
   if (found.error().code == ErrorCode::not_found) return otherwise;
@@ -44,9 +44,9 @@ Result<HttpResponse> put_settings(Services& services, const RouteCall& call) {
 
 // ---- Queues -------------------------------------------------------------------------------------------------------
 
-std::string with_name(std::string_view field, std::string_view name, std::string_view body) {
+std::string with_name(std::string_view field, std::string_view called, std::string_view body) {
   JsonObject named;
-  named.text(field, name);
+  named.text(field, called);
   std::string whole = named.str();
   if (body == "{}") return whole;
   whole.pop_back();

@@ -73,7 +73,7 @@ Result<ApiKey> read_key(std::string_view id, std::string_view document) {
   TRY_ASSIGN(const Json json, parse_json(document));
   JsonFields fields(document, json, "key");
   ApiKey key{.id = std::string(id)};
-  TRY_ASSIGN(const std::string stored_id, fields.string("id"));
+  TRY(fields.string("id"));
   TRY_ASSIGN(key.name, fields.string("name"));
   TRY_ASSIGN(const std::string scope, fields.string("scope"));
   TRY_ASSIGN(key.hash, fields.string("hash"));

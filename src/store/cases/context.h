@@ -23,6 +23,7 @@ struct Context {
   Instant now;
   BootTime boot;
   std::vector<OutcomeRow> finalized;  // outcomes that were written so far
+  std::vector<OutcomeKey> parked;     // occurrences that went to the DLQ so far
   OptionsMemo written{};              // the last that were
   OptionsMemo read{};
 };

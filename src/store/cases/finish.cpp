@@ -96,6 +96,7 @@ bool mark_parked(Context& context, const JobRow& row, bool parked) {
   context.tx.add_outcome_count(row.schedule, outcome->local_minute, counted_as(*outcome), -1);
   outcome->parked = parked;
   context.tx.update_outcome(*outcome);
+  if (parked) context.parked.push_back({row.schedule, row.subject, *row.slot});
   context.tx.add_outcome_count(row.schedule, outcome->local_minute, counted_as(*outcome), 1);
   return true;
 }

@@ -35,6 +35,7 @@ void HandNode::settle_down() {
   for (int i = 0; i < kRoundsMax; ++i) {
     if (node_.step() > Duration::zero()) return;
   }
+  ADD_FAILURE() << "the node finds no rest in " << kRoundsMax << " rounds";
 }
 
 void HandNode::pass(Duration by) {
