@@ -66,6 +66,12 @@ struct PreviewTime {
   std::optional<Instant> at;  // nothing: a clock change made this time impossible, and the policy skips it
   std::string local;
   std::string note;
+  // Of a delivery: the day that begins at `at`, and when it is given up.
+  std::string day;
+  std::optional<Instant> cutoff;
+  // Of windows: the one whose job is due at `at`.
+  std::optional<Instant> window_start;
+  std::optional<Instant> window_end;
 };
 
 class Client {
@@ -131,8 +137,7 @@ class Client {
     Instant from;
     Instant to;
   };
-  virtual Result<BulkInfo> backfill(std::string_view tenant, std::string_view name,
-                                    const BackfillRequest& request) = 0;
+  virtual Result<BulkInfo> backfill(std::string_view tenant, std::string_view name, const BackfillRequest& request) = 0;
 
   // ---- Subjects of a schedule with fan_out; without it `conflict` ----
   // `body` is the JSON of the documentation; what it leaves out is as the schedule has it.

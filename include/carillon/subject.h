@@ -27,7 +27,7 @@ struct SubjectInfo {
   bool enabled = true;
   std::string overrides;  // a JSON object: what it says otherwise than its schedule, as it was put
   std::optional<Instant> next_at;
-  JobId open_job;             // none: none is open
+  JobId open_job;              // none: none is open
   std::uint32_t attempts = 0;  // that the open job has used
   // What happened so far.
   std::string last_slot;  // of the last outcome: a date for deliveries, else an instant; "": none yet

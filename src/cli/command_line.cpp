@@ -180,6 +180,7 @@ class CommandLine {
         {"preview", {"cron:", "rrule:", "every:", "daily:", "weekly:", "once:", "@"}},
         {"completion", {"bash"}},
         {"--state", state_names()},
+        {"--status", {"success", "cutoff_reached", "skipped", "missed", "cancelled", "none"}},
         {"--scope", {"read", "worker", "tenant", "admin"}},
         {"--log-level", {"debug", "info", "warn", "error"}},
         {"--log-format", {"auto", "json", "text"}},

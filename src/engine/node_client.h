@@ -93,6 +93,7 @@ class NodeClient final : public Client {
   Result<JobState> act(std::string_view tenant, std::string_view word, JobAction action, JobId id);
   Result<ScheduleInfo> info_of(const ScheduleRow& row);
   Result<SubjectInfo> info_of(const ScheduleRow& row, const Schedule& schedule, const SubjectRow& subject);
+  Result<void> add_gaps(const ScheduleRow& row, const Schedule& schedule, SubjectInfo& info);
   struct SubjectBody {
     std::string_view subject;
     std::string_view body;

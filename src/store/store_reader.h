@@ -70,6 +70,18 @@ struct SubjectPage {
   std::optional<SubjectMark> next;   // pass it as `after` to go on; none: this was the last page
 };
 
+// Where a list of outcomes goes on: behind this one.
+struct OutcomeMark {
+  std::string subject;
+  Instant slot;
+  friend auto operator<=>(const OutcomeMark&, const OutcomeMark&) = default;
+};
+
+struct OutcomePage {
+  std::vector<OutcomeRow> outcomes;  // by subject and slot
+  std::optional<OutcomeMark> next;   // pass it as `after` to go on; none: this was the last page
+};
+
 inline constexpr std::size_t kPageMax = 500;
 // A page of jobs ends with the one that brings its payloads to this.
 inline constexpr std::size_t kPageBytesMax = 4 << 20;
@@ -102,7 +114,12 @@ class StoreReader {
     std::size_t limit = kPageMax;
   };
   virtual Result<std::vector<OutcomeRow>> outcomes(const OutcomeQuery& query) = 0;
-  // Windows that closed otherwise than done or skipped.
+  // The same as a list that can be gone on with.
+  virtual Result<OutcomePage> outcome_page(const OutcomeQuery& query, const std::optional<OutcomeMark>& after) = 0;
+  // The newest ones of a subject, oldest first.
+  virtual Result<std::vector<OutcomeRow>> last_outcomes(ScheduleId schedule, std::string_view subject,
+                                                        std::size_t limit) = 0;
+  // Windows that closed otherwise than done or skipped: the newest ones, oldest first.
   virtual Result<std::vector<OutcomeRow>> gaps(ScheduleId schedule, std::string_view subject, std::size_t limit) = 0;
   // Of one local date, by minute: what has ended, is open or is parked. Nothing is counted for it. (invariant 34)
   virtual Result<std::vector<OutcomeCount>> outcome_counts(ScheduleId schedule, std::int64_t day) = 0;

@@ -153,6 +153,52 @@ TEST_P(StoreContract, OutcomesAreReadBySubjectAndTime) {
   EXPECT_THAT(value_of(reader().outcomes(query)), SizeIs(1));
 }
 
+TEST_P(StoreContract, OutcomesAreListedPageByPage) {
+  const ScheduleId id = schedule();
+  for (const char* subject : {"a", "b", "c"}) {
+    put_subject(id, {.subject = subject});
+    for (int hour = 0; hour < 3; ++hour) advance(step_of(subject_of(id, subject), now() + hour * 1h));
+  }
+  const auto listed = [&](StoreReader::OutcomeQuery query) {
+    query.schedule = id;
+    query.limit = 2;
+    std::vector<std::pair<std::string, Duration>> found;
+    std::optional<OutcomeMark> after;
+    for (int page_number = 0; page_number < 10; ++page_number) {
+      const OutcomePage page = value_of(reader().outcome_page(query, after));
+      for (const OutcomeRow& row : page.outcomes) found.emplace_back(row.subject, row.slot - now());
+      after = page.next;
+      if (!after) return found;
+    }
+    ADD_FAILURE() << "the pages do not end";
+    return found;
+  };
+  EXPECT_THAT(listed({}), ElementsAre(std::pair("a", 0h), std::pair("a", 1h), std::pair("a", 2h), std::pair("b", 0h),
+                                      std::pair("b", 1h), std::pair("b", 2h), std::pair("c", 0h), std::pair("c", 1h),
+                                      std::pair("c", 2h)));
+  StoreReader::OutcomeQuery query;
+  query.from = now() + 1h;
+  query.to = now() + 2h;
+  EXPECT_THAT(listed(query), ElementsAre(std::pair("a", 1h), std::pair("b", 1h), std::pair("c", 1h)));
+  query.to = kInstantMax;
+  query.subject = "b";
+  EXPECT_THAT(listed(query), ElementsAre(std::pair("b", 1h), std::pair("b", 2h)));
+  query.subject = "none";
+  EXPECT_THAT(listed(query), IsEmpty());
+}
+
+TEST_P(StoreContract, TheLastOutcomesOfASubjectAreItsNewest) {
+  const ScheduleId id = schedule();
+  put_subject(id, {.subject = "a"});
+  for (int hour = 0; hour < 4; ++hour) advance(step_of(subject_of(id, "a"), now() + hour * 1h));
+
+  const auto found = value_of(reader().last_outcomes(id, "a", 2));
+  ASSERT_THAT(found, SizeIs(2));
+  EXPECT_EQ(found[0].slot, now() + 2h);
+  EXPECT_EQ(found[1].slot, now() + 3h);
+  EXPECT_THAT(value_of(reader().last_outcomes(id, "b", 2)), IsEmpty());
+}
+
 TEST_P(StoreContract, ADeletedSubjectIsGoneAndLeavesItsPosition) {  // invariant 1
   const ScheduleId id = schedule();
   const SubjectRow row = put_subject(id, {.subject = "a", .overrides = "{}", .next_at = std::optional(now())});

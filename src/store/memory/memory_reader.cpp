@@ -8,6 +8,15 @@
 
 namespace carillon {
 
+namespace {
+
+void keep_last(std::vector<OutcomeRow>& rows, std::size_t limit) {
+  const std::size_t size = std::min(limit, kPageMax);
+  if (rows.size() > size) rows.erase(rows.begin(), rows.end() - static_cast<std::ptrdiff_t>(size));
+}
+
+}  // namespace
+
 bool MemoryReader::lives(const SubjectRow& row) const {
   const auto schedule = tables_.schedules.get(row.schedule);
   return schedule && !schedule->deleted_at && !row.deleted_at && row.generation == schedule->generation;
@@ -158,6 +167,34 @@ Result<std::vector<OutcomeRow>> MemoryReader::outcomes(const OutcomeQuery& query
   return found;
 }
 
+Result<OutcomePage> MemoryReader::outcome_page(const OutcomeQuery& query, const std::optional<OutcomeMark>& after) {
+  const std::scoped_lock lock(writing_);
+  OutcomePage page;
+  const std::size_t size = std::min(query.limit, kPageMax);
+  for (const auto& [key, row] : tables_.outcomes.rows()) {
+    if (row.schedule != query.schedule || (query.subject && row.subject != *query.subject)) continue;
+    if (row.slot < query.from || row.slot >= query.to) continue;
+    if (after && OutcomeMark{.subject = row.subject, .slot = row.slot} <= *after) continue;
+    if (page.outcomes.size() < size) {
+      page.outcomes.push_back(row);
+    } else if (size > 0) {
+      page.next = OutcomeMark{.subject = page.outcomes.back().subject, .slot = page.outcomes.back().slot};
+    }
+  }
+  return page;
+}
+
+Result<std::vector<OutcomeRow>> MemoryReader::last_outcomes(ScheduleId schedule, std::string_view subject,
+                                                            std::size_t limit) {
+  const std::scoped_lock lock(writing_);
+  std::vector<OutcomeRow> found;
+  for (const auto& [key, row] : tables_.outcomes.rows()) {
+    if (row.schedule == schedule && row.subject == subject) found.push_back(row);
+  }
+  keep_last(found, limit);
+  return found;
+}
+
 Result<std::vector<OutcomeRow>> MemoryReader::gaps(ScheduleId schedule, std::string_view subject, std::size_t limit) {
   const std::scoped_lock lock(writing_);
   std::vector<OutcomeRow> found;
@@ -165,8 +202,9 @@ Result<std::vector<OutcomeRow>> MemoryReader::gaps(ScheduleId schedule, std::str
   if (!row) return found;
   for (const auto& [key, outcome] : tables_.outcomes.rows()) {
     if (outcome.schedule != schedule || outcome.subject != subject) continue;
-    if (is_gap(outcome, row->cursor) && found.size() < std::min(limit, kPageMax)) found.push_back(outcome);
+    if (is_gap(outcome, row->cursor)) found.push_back(outcome);
   }
+  keep_last(found, limit);
   return found;
 }
 

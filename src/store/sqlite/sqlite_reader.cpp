@@ -57,7 +57,8 @@ struct SqliteReader::Session {
   Query subjects_due{*connection, "view_subjects_due"};
   Query outcomes{*connection, "view_outcomes"};
   Query outcomes_of{*connection, "view_outcomes_of"};
-  Query windows{*connection, "view_windows"};
+  Query outcomes_after{*connection, "view_outcomes_after"};
+  Query outcomes_back{*connection, "view_outcomes_back"};
   Query outcome_counts{*connection, "view_outcome_counts"};
   Query document{*connection, "view_document"};
   Query documents{*connection, "view_documents"};
@@ -403,18 +404,67 @@ Result<std::vector<OutcomeRow>> SqliteReader::outcomes(const OutcomeQuery& query
   });
 }
 
+Result<OutcomePage> SqliteReader::outcome_page(const OutcomeQuery& query, const std::optional<OutcomeMark>& after) {
+  return read([&](Session& session) -> Result<OutcomePage> {
+    OutcomePage page;
+    const std::size_t size = page_size(query.limit);
+    if (size == 0) return page;
+    const auto mark = [](const OutcomeRow& row) { return OutcomeMark{.subject = row.subject, .slot = row.slot}; };
+    if (query.subject) {
+      const Instant from = after ? std::max(query.from, after->slot + Duration(1)) : query.from;
+      session.outcomes_of.with(query.schedule, *query.subject, from, query.to, size + 1);
+      page.outcomes = rows_of(session.outcomes_of, read_outcome_row);
+      if (page.outcomes.size() <= size) return page;
+      page.outcomes.pop_back();
+      page.next = mark(page.outcomes.back());
+      return page;
+    }
+    const BootTime stop_at = boot_now() + kListMax;
+    OutcomeMark last_seen = after.value_or(OutcomeMark{.subject = {}, .slot = kInstantMin});
+    Query& walk = session.outcomes_after;
+    walk.with(query.schedule, last_seen.subject, last_seen.slot);
+    for (int looked = 1; walk.next(); ++looked) {
+      OutcomeRow row = read_outcome_row(walk);
+      if (page.outcomes.size() == size || (looked % kRowsBetweenLooks == 0 && boot_now() > stop_at)) {
+        // This one was not taken: the next page begins with it.
+        page.next = last_seen;
+        break;
+      }
+      last_seen = mark(row);
+      if (row.slot >= query.from && row.slot < query.to) page.outcomes.push_back(std::move(row));
+    }
+    walk.reset();
+    return page;
+  });
+}
+
+Result<std::vector<OutcomeRow>> SqliteReader::last_outcomes(ScheduleId schedule, std::string_view subject,
+                                                            std::size_t limit) {
+  return read([&](Session& session) -> Result<std::vector<OutcomeRow>> {
+    std::vector<OutcomeRow> found;
+    for (session.outcomes_back.with(schedule, subject);
+         found.size() < page_size(limit) && session.outcomes_back.next();) {
+      found.push_back(read_outcome_row(session.outcomes_back));
+    }
+    session.outcomes_back.reset();
+    std::ranges::reverse(found);
+    return found;
+  });
+}
+
 Result<std::vector<OutcomeRow>> SqliteReader::gaps(ScheduleId schedule, std::string_view subject, std::size_t limit) {
   return read([&](Session& session) -> Result<std::vector<OutcomeRow>> {
     session.cursor.with(schedule, subject);
     const auto cursors = rows_of(session.cursor, [](const Query& query) { return query.optional_instant(0); });
     std::vector<OutcomeRow> found;
     if (cursors.empty()) return found;
-    for (session.windows.with(schedule, subject); session.windows.next();) {
-      OutcomeRow row = read_outcome_row(session.windows);
+    for (session.outcomes_back.with(schedule, subject);
+         found.size() < page_size(limit) && session.outcomes_back.next();) {
+      OutcomeRow row = read_outcome_row(session.outcomes_back);
       if (is_gap(row, cursors.front())) found.push_back(std::move(row));
-      if (found.size() == page_size(limit)) break;
     }
-    session.windows.reset();
+    session.outcomes_back.reset();
+    std::ranges::reverse(found);
     return found;
   });
 }

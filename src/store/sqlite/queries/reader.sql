@@ -92,9 +92,13 @@ SELECT schedule, subject, slot, until, count, job, outcome, parked, reason, at, 
 SELECT schedule, subject, slot, until, count, job, outcome, parked, reason, at, local_minute
   FROM outcomes WHERE schedule = ?1 AND subject = ?2 AND slot >= ?3 AND slot < ?4 ORDER BY slot LIMIT ?5
 
--- name: view_windows
+-- name: view_outcomes_after
 SELECT schedule, subject, slot, until, count, job, outcome, parked, reason, at, local_minute
-  FROM outcomes WHERE schedule = ?1 AND subject = ?2 ORDER BY slot
+  FROM outcomes WHERE schedule = ?1 AND (subject, slot) > (?2, ?3) ORDER BY subject, slot
+
+-- name: view_outcomes_back
+SELECT schedule, subject, slot, until, count, job, outcome, parked, reason, at, local_minute
+  FROM outcomes WHERE schedule = ?1 AND subject = ?2 ORDER BY slot DESC
 
 -- name: view_outcome_counts
 SELECT minute, outcome, count FROM outcome_counts WHERE schedule = ?1 AND day = ?2 AND count > 0
