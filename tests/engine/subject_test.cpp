@@ -31,10 +31,10 @@ OVER_EVERY_STORE(EngineSubjects);
 TEST_P(EngineSubjects, WallClockKindsFanOutToo) {
   put(R"({"name":"d","fan_out":true,"trigger":{"kind":"daily","at":"09:00"},"job":{"type":"work"}})");
   put_subject("utc", "{}", "d");
-  put_subject("tokyo", R"({"timezone":"Asia/Tokyo","payload":{"a":1}})", "d");
+  put_subject("cairo", R"({"timezone":"Africa/Cairo","payload":{"a":1}})", "d");
   run_until("2026-03-03T12:00:00Z");
-  EXPECT_THAT(ran, ElementsAre("tokyo", "utc"));
-  EXPECT_THAT(times(), ElementsAre("00:00", "09:00"));
+  EXPECT_THAT(ran, ElementsAre("cairo", "utc"));
+  EXPECT_THAT(times(), ElementsAre("07:00", "09:00"));
 }
 
 TEST_P(EngineSubjects, DependentsFollowTheSameSubject) {  // invariant 31

@@ -118,7 +118,7 @@ TEST_P(EngineWindows, JobsCarryTheirWindowAndAReadableKey) {
   run_until("2026-03-03T01:01:00Z");
   ASSERT_THAT(jobs(), SizeIs(1));
   EXPECT_EQ(jobs()[0].key, "run_window_default_s_t_20260303T000000Z_20260303T010000Z_full");
-  EXPECT_EQ(jobs()[0].payload, R"({"window_start":"2026-03-03T00:00:00Z","window_end":"2026-03-03T01:00:00Z",)"
+  EXPECT_EQ(jobs()[0].payload, R"({"window_start":"2026-03-03T00:00:00.000Z","window_end":"2026-03-03T01:00:00.000Z",)"
                                R"("mode":"full","trigger":"scheduled","backfilled":false})");
 }
 
