@@ -120,6 +120,7 @@ Planner::Traits Planner::traits_of(ScheduleId id) {
   if (compiled && *compiled) {
     const Schedule& schedule = (*compiled)->schedule;
     traits.is_delivery = std::holds_alternative<DeliveryTrigger>(schedule.trigger);
+    traits.by_subject = plans_by_subject(schedule.trigger);
     traits.follows_outcomes =
         std::holds_alternative<WindowsTrigger>(schedule.trigger) || (traits.is_delivery && schedule.on_cutoff);
   }
@@ -128,6 +129,13 @@ Planner::Traits Planner::traits_of(ScheduleId id) {
 }
 
 bool Planner::is_delivery(ScheduleId id) { return traits_of(id).is_delivery; }
+
+std::optional<ScheduleId> Planner::next_by_subject(ScheduleId after) {
+  for (auto entry = entries_.upper_bound(after); entry != entries_.end(); ++entry) {
+    if (traits_of(entry->first).by_subject) return entry->first;
+  }
+  return std::nullopt;
+}
 
 std::optional<Instant> Planner::next_due() const {
   if (due_.empty()) return std::nullopt;
