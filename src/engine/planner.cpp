@@ -273,6 +273,8 @@ Result<void> Planner::bring_up_to_date(Round& round, const Ruling& ruling, Repla
   if (subject.next_at && *subject.next_at <= replan.at) {
     ScheduleRow before = ruling.row;
     before.definition = replan.before;
+    // A pause that began with the edit, or later, is not for what was due before.
+    if (before.paused_until && *before.paused_until > replan.at) before.paused_until.reset();
     if (!replan.compiled_before) {
       if (auto compiled = compiler_.compile_once(before)) replan.compiled_before = *std::move(compiled);
     }
