@@ -147,8 +147,8 @@ Result<HttpResponse> preview_trigger(Services& services, const RouteCall& call) 
     return about("trigger", Result<HttpResponse>(invalid_configuration("the trigger after has no times of its own")));
   }
   TRY_ASSIGN(const std::vector<PreviewItem> times,
-             preview(schedule.trigger, {.zone = zone, .dst = schedule.dst, .created_at = from}, from,
-                     static_cast<std::size_t>(count)));
+             about("trigger", preview(schedule.trigger, {.zone = zone, .dst = schedule.dst, .created_at = from}, from,
+                                      static_cast<std::size_t>(count))));
   JsonArray items;
   for (const PreviewItem& item : times) items.raw(to_json(item, zone));
   JsonObject answer;
