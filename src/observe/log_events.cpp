@@ -98,7 +98,8 @@ class Writer {
   }
   void operator()(const SweepStopped& swept) const {
     LogLine out(level_, swept.repaired > 0 ? "the sweep has put subjects right" : "the sweep found nothing wrong");
-    log_.write(out.number("looked_at", swept.looked_at).number("repaired", swept.repaired));
+    log_.write(out.number("looked_at", static_cast<std::int64_t>(swept.looked_at))
+                   .number("repaired", static_cast<std::int64_t>(swept.repaired)));
   }
   // The watcher writes its own lines, as the engine may stand when it has something to say.
   void operator()(const SloBreached& /*breached*/) const {}
