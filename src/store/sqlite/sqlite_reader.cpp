@@ -420,9 +420,11 @@ Result<OutcomePage> SqliteReader::outcome_page(const OutcomeQuery& query, const 
       return page;
     }
     const BootTime stop_at = boot_now() + kListMax;
-    OutcomeMark last_seen = after.value_or(OutcomeMark{.subject = {}, .slot = kInstantMin});
+    // The query reads it until it ends.
+    const OutcomeMark begin = after.value_or(OutcomeMark{.subject = {}, .slot = kInstantMin});
+    OutcomeMark last_seen = begin;
     Query& walk = session.outcomes_after;
-    walk.with(query.schedule, last_seen.subject, last_seen.slot);
+    walk.with(query.schedule, begin.subject, begin.slot);
     for (int looked = 1; walk.next(); ++looked) {
       OutcomeRow row = read_outcome_row(walk);
       if (page.outcomes.size() == size || (looked % kRowsBetweenLooks == 0 && boot_now() > stop_at)) {

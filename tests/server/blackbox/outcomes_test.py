@@ -8,6 +8,7 @@ import sqlite3
 import sys
 import threading
 import unittest
+import urllib.parse
 
 from server import Server
 
@@ -94,7 +95,7 @@ class Outcomes(unittest.TestCase):
             cursor = ""
             while cursor is not None:
                 page = server.get(f"{T}/schedules/{name}/outcomes/items?limit=100" +
-                                  (f"&cursor={cursor}" if cursor else "")).json
+                                  (f"&cursor={urllib.parse.quote(cursor, safe='')}" if cursor else "")).json
                 for item in page["items"]:
                     listed[name][item["outcome"]] += item["count"]
                 cursor = page["next_cursor"]
