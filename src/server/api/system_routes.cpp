@@ -70,6 +70,7 @@ Result<HttpResponse> status(Services& services, const RouteCall& call) {
   totals.integer("failed", number(counters.failed)).integer("deferred", number(counters.deferred));
   totals.integer("dlq", number(counters.dlq)).integer("stalled", number(counters.stalled));
   totals.integer("missed", number(counters.missed)).integer("store_failures", number(counters.store_failures));
+  totals.integer("swept", number(counters.swept)).integer("repaired", number(counters.repaired));
   Node& node = services.host.node();
   const auto asked = ask_within<NodeLevels>(node, kPatience,
                                             [&node](Round& round) -> Result<NodeLevels> { return node.levels(round); });
