@@ -235,7 +235,7 @@ void add_subject_routes(RouteTable& table, Services& services) {
   add(Method::put, kOne,
       {.summary =
            "Make or replace a subject: what the body leaves out is as the schedule has it. The same again changes "
-           "nothing.",
+           "nothing. If-Match with its etag guards against lost edits.",
        .body = "SubjectRequest",
        .answers = {{201, "Subject"}, {200, "Subject"}},
        .errors = {{422, "invalid_configuration"}}},

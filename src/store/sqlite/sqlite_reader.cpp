@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "store/job_text.h"
 #include "store/reading.h"
+#include "store/sqlite/reader_session.h"
 #include "store/sqlite/sqlite_rows.h"
 
 namespace carillon {
@@ -17,53 +18,14 @@ namespace {
 constexpr std::size_t kSessionsMax = 16;
 // How often a running statement looks at the time, in its own steps.
 constexpr int kStepsBetweenLooks = 10'000;
-constexpr int kRowsBetweenLooks = 256;
-// A list gives up a little earlier, to answer with what it has.
-constexpr BootTime kListMax = kReadMax * 8 / 10;
-
-std::size_t page_size(std::size_t limit) { return std::min(limit, kPageMax); }
 
 }  // namespace
 
-struct SqliteReader::Session {
-  explicit Session(std::unique_ptr<Connection> opened) : connection(std::move(opened)) {
-    sqlite3_progress_handler(
-        connection->handle(), kStepsBetweenLooks,
-        [](void* self) { return boot_now() > static_cast<Session*>(self)->cut_at ? 1 : 0; }, this);
-  }
-
-  std::unique_ptr<Connection> connection;
-  BootTime cut_at{};
-
-  Query live{*connection, "view_live"};
-  Query archived{*connection, "view_archived"};
-  Query live_below{*connection, "live_below"};
-  Query archived_below{*connection, "archived_below"};
-  Query long_payload{*connection, "view_long_payload"};
-  Query lease{*connection, "view_lease"};
-  Query attempts{*connection, "view_attempts"};
-  Query parents{*connection, "view_parents"};
-  Query lane{*connection, "view_lane"};
-  Query type{*connection, "view_type"};
-  Query type_id{*connection, "view_type_id"};
-  Query schedule_name{*connection, "view_schedule_name"};
-  Query counts{*connection, "view_counts"};
-  Query lanes_of{*connection, "view_lanes_of"};
-  Query schedule{*connection, "view_schedule"};
-  Query schedules{*connection, "view_schedules"};
-  Query subject{*connection, "view_subject"};
-  Query cursor{*connection, "view_cursor"};
-  Query subjects{*connection, "view_subjects"};
-  Query subjects_due{*connection, "view_subjects_due"};
-  Query outcomes{*connection, "view_outcomes"};
-  Query outcomes_of{*connection, "view_outcomes_of"};
-  Query outcomes_after{*connection, "view_outcomes_after"};
-  Query outcomes_back{*connection, "view_outcomes_back"};
-  Query outcome_counts{*connection, "view_outcome_counts"};
-  Query document{*connection, "view_document"};
-  Query documents{*connection, "view_documents"};
-  Query audit{*connection, "view_audit"};
-};
+SqliteReader::Session::Session(std::unique_ptr<Connection> opened) : connection(std::move(opened)) {
+  sqlite3_progress_handler(
+      connection->handle(), kStepsBetweenLooks,
+      [](void* self) { return boot_now() > static_cast<Session*>(self)->cut_at ? 1 : 0; }, this);
+}
 
 SqliteReader::SqliteReader(Connection::Options options, const StoreClock& clock)
     : options_(std::move(options)), clock_(clock) {}
@@ -109,31 +71,7 @@ void SqliteReader::give_back(std::unique_ptr<Session> session) {
   changed_.notify_all();
 }
 
-template <typename Question>
-auto SqliteReader::read(Question question) -> std::invoke_result_t<Question, Session&> {
-  TRY_ASSIGN(std::unique_ptr<Session> session, take_session());
-  Connection& connection = *session->connection;
-  connection.clear_failure();
-  session->cut_at = boot_now() + kReadMax;
-  connection.execute("BEGIN");
-  auto answer = question(*session);
-  std::optional<Error> failure = connection.failure();
-  connection.clear_failure();
-  session->cut_at = BootTime::max();
-  if (connection.in_transaction()) connection.execute("ROLLBACK");
-  give_back(std::move(session));
-  if (failure) return std::unexpected(*std::move(failure));
-  return answer;
-}
-
 namespace {
-
-template <typename Read>
-auto rows_of(Query& query, Read read) {
-  std::vector<std::invoke_result_t<Read, const Query&>> rows;
-  while (query.next()) rows.push_back(read(query));
-  return rows;
-}
 
 std::optional<std::string> name_of(Query& query) {
   std::optional<std::string> name;
@@ -328,157 +266,6 @@ Result<std::vector<StateCount>> SqliteReader::counts(std::string_view tenant) {
       return StateCount{.lane = {.tenant = std::string(tenant), .queue = query.string(0)},
                         .state = read_state(query, 1),
                         .count = query.integer(2)};
-    });
-  });
-}
-
-// ---- Schedules --------------------------------------------------------------------------------------------------
-
-Result<ScheduleRow> SqliteReader::schedule(std::string_view tenant, std::string_view name) {
-  return read([&](Session& session) -> Result<ScheduleRow> {
-    session.schedule.with(tenant, name);
-    auto rows = rows_of(session.schedule, read_schedule_row);
-    if (rows.empty()) return absent("schedule", name);
-    return std::move(rows.front());
-  });
-}
-
-Result<std::vector<ScheduleRow>> SqliteReader::schedules(std::string_view tenant, std::string_view after,
-                                                         std::size_t limit) {
-  return read([&](Session& session) -> Result<std::vector<ScheduleRow>> {
-    session.schedules.with(tenant, after, page_size(limit));
-    return rows_of(session.schedules, read_schedule_row);
-  });
-}
-
-Result<SubjectRow> SqliteReader::subject(ScheduleId schedule, std::string_view subject) {
-  return read([&](Session& session) -> Result<SubjectRow> {
-    session.subject.with(schedule, subject);
-    auto rows = rows_of(session.subject, read_subject_row);
-    if (rows.empty()) return absent("subject", subject);
-    return std::move(rows.front());
-  });
-}
-
-Result<SubjectPage> SqliteReader::subjects(const SubjectFilter& filter, const std::optional<SubjectMark>& after,
-                                           std::size_t limit) {
-  return read([&](Session& session) -> Result<SubjectPage> {
-    SubjectPage page;
-    if (limit == 0) return page;
-    Query& query = filter.due_until ? session.subjects_due : session.subjects;
-    const std::string from = after ? after->subject : filter.due_until ? std::string() : filter.prefix;
-    if (filter.due_until) {
-      query.with(filter.schedule, after && after->next_at ? *after->next_at : kInstantMin, from, *filter.due_until);
-    } else {
-      query.with(filter.schedule, std::max(from, filter.prefix));
-    }
-    const BootTime stop_at = boot_now() + kListMax;
-    std::optional<SubjectMark> last_seen = after;
-    for (int looked = 1; query.next(); ++looked) {
-      SubjectRow row = read_subject_row(query);
-      const SubjectMark mark = mark_of(filter, row);
-      if (after && mark == *after) continue;
-      if (!filter.due_until && !row.subject.starts_with(filter.prefix)) break;  // those are listed by name
-      const bool full = page.subjects.size() == page_size(limit);
-      if (full || (looked % kRowsBetweenLooks == 0 && boot_now() > stop_at)) {
-        // This one was not taken: the next page begins with it.
-        page.next = last_seen;
-        break;
-      }
-      last_seen = mark;
-      if (matches(filter, row)) page.subjects.push_back(std::move(row));
-    }
-    query.reset();
-    return page;
-  });
-}
-
-Result<std::vector<OutcomeRow>> SqliteReader::outcomes(const OutcomeQuery& query) {
-  return read([&](Session& session) -> Result<std::vector<OutcomeRow>> {
-    if (query.subject) {
-      session.outcomes_of.with(query.schedule, *query.subject, query.from, query.to, page_size(query.limit));
-      return rows_of(session.outcomes_of, read_outcome_row);
-    }
-    session.outcomes.with(query.schedule, query.from, query.to, page_size(query.limit));
-    return rows_of(session.outcomes, read_outcome_row);
-  });
-}
-
-Result<OutcomePage> SqliteReader::outcome_page(const OutcomeQuery& query, const std::optional<OutcomeMark>& after) {
-  return read([&](Session& session) -> Result<OutcomePage> {
-    OutcomePage page;
-    const std::size_t size = page_size(query.limit);
-    if (size == 0) return page;
-    const auto mark = [](const OutcomeRow& row) { return OutcomeMark{.subject = row.subject, .slot = row.slot}; };
-    if (query.subject) {
-      const Instant from = after ? std::max(query.from, after->slot + Duration(1)) : query.from;
-      session.outcomes_of.with(query.schedule, *query.subject, from, query.to, size + 1);
-      page.outcomes = rows_of(session.outcomes_of, read_outcome_row);
-      if (page.outcomes.size() <= size) return page;
-      page.outcomes.pop_back();
-      page.next = mark(page.outcomes.back());
-      return page;
-    }
-    const BootTime stop_at = boot_now() + kListMax;
-    // The query reads it until it ends.
-    const OutcomeMark begin = after.value_or(OutcomeMark{.subject = {}, .slot = kInstantMin});
-    OutcomeMark last_seen = begin;
-    Query& walk = session.outcomes_after;
-    walk.with(query.schedule, begin.subject, begin.slot);
-    for (int looked = 1; walk.next(); ++looked) {
-      OutcomeRow row = read_outcome_row(walk);
-      if (page.outcomes.size() == size || (looked % kRowsBetweenLooks == 0 && boot_now() > stop_at)) {
-        // This one was not taken: the next page begins with it.
-        page.next = last_seen;
-        break;
-      }
-      last_seen = mark(row);
-      if (row.slot >= query.from && row.slot < query.to) page.outcomes.push_back(std::move(row));
-    }
-    walk.reset();
-    return page;
-  });
-}
-
-Result<std::vector<OutcomeRow>> SqliteReader::last_outcomes(ScheduleId schedule, std::string_view subject,
-                                                            std::size_t limit) {
-  return read([&](Session& session) -> Result<std::vector<OutcomeRow>> {
-    std::vector<OutcomeRow> found;
-    for (session.outcomes_back.with(schedule, subject);
-         found.size() < page_size(limit) && session.outcomes_back.next();) {
-      found.push_back(read_outcome_row(session.outcomes_back));
-    }
-    session.outcomes_back.reset();
-    std::ranges::reverse(found);
-    return found;
-  });
-}
-
-Result<std::vector<OutcomeRow>> SqliteReader::gaps(ScheduleId schedule, std::string_view subject, std::size_t limit) {
-  return read([&](Session& session) -> Result<std::vector<OutcomeRow>> {
-    session.cursor.with(schedule, subject);
-    const auto cursors = rows_of(session.cursor, [](const Query& query) { return query.optional_instant(0); });
-    std::vector<OutcomeRow> found;
-    if (cursors.empty()) return found;
-    for (session.outcomes_back.with(schedule, subject);
-         found.size() < page_size(limit) && session.outcomes_back.next();) {
-      OutcomeRow row = read_outcome_row(session.outcomes_back);
-      if (is_gap(row, cursors.front())) found.push_back(std::move(row));
-    }
-    session.outcomes_back.reset();
-    std::ranges::reverse(found);
-    return found;
-  });
-}
-
-Result<std::vector<OutcomeCount>> SqliteReader::outcome_counts(ScheduleId schedule, std::int64_t day) {
-  return read([&](Session& session) -> Result<std::vector<OutcomeCount>> {
-    session.outcome_counts.with(schedule, day);
-    return rows_of(session.outcome_counts, [&](const Query& query) {
-      return OutcomeCount{.day = day,
-                          .minute = static_cast<int>(query.integer(0)),
-                          .outcome = read_state(query, 1),
-                          .count = query.integer(2)};
     });
   });
 }

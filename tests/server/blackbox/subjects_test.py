@@ -3,9 +3,11 @@
   subjects_test.py PROGRAM
 """
 import http.client
+import http.server
 import json
 import os
 import sys
+import threading
 import unittest
 import urllib.parse
 
@@ -305,11 +307,27 @@ class Subjects(Case):
         self.refused(self.server.post(path + "/subjects/x/trigger", {"window_start": day["from"], "window_end": day["to"]}), 422, "invalid_configuration")
 
 
+class Sink(http.server.BaseHTTPRequestHandler):
+    """A provider that knows when."""
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["content-length"]))
+        said = json.dumps({"subject": {"status": "on its way", "expected_at": "2026-03-01T12:00:00Z"}}).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(said)))
+        self.end_headers()
+        self.wfile.write(said)
+
+    def log_message(self, *_):
+        pass
+
+
 class Rehearsed(Case):
     """On a clock that stands still until it is told."""
 
-    def rehearse(self, start):
-        server = Server(PROGRAM, "--clock", f"{start}@0")
+    def rehearse(self, start, *flags):
+        server = Server(PROGRAM, "--clock", f"{start}@0", *flags)
         self.addCleanup(server.__exit__)
         server.start()
         self.server = server
@@ -479,6 +497,8 @@ class Rehearsed(Case):
         now = self.ok(self.server.post(path + "/subjects/acme/trigger", {"priority": 1}), 201)
         job, = self.leased("check")
         self.assertEqual((job["id"], job["priority"]), (now["id"], 1))
+        self.refused(self.server.post(f"{T}/jobs/{job['id']}/complete", {"token": job["token"], "subject": {"status": "x" * 201}}), 400, "invalid_request",
+                     field="subject.status")
         self.complete(job, subject={"expected_at": "2026-03-01T06:00:00Z", "status": "available"})
         acme = self.subject(path, "acme")
         self.assertEqual((acme["expected_at"], acme["last_status"], acme["last_checked_at"], acme["last_available_at"], acme["cadence_state"]),
@@ -493,6 +513,21 @@ class Rehearsed(Case):
         self.assertIn("check_open", reasons)
         self.ok(self.patch(path + "/subjects/acme", {"expected_at": None}))
         self.assertIsNone(self.subject(path, "acme")["expected_at"])
+
+    def test_a_webhook_says_what_its_check_found(self):
+        sink = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Sink)
+        threading.Thread(target=sink.serve_forever, daemon=True).start()
+        self.addCleanup(sink.server_close)
+        self.addCleanup(sink.shutdown)
+        address = f"127.0.0.1:{sink.server_address[1]}"
+        self.rehearse("2026-03-01T00:00:00Z", "--set", f"webhooks.allow={address}")
+        self.ok(self.server.put(T + "/handlers/check", {"kind": "webhook", "url": f"http://{address}/"}))
+        path = self.schedule("watch", ADAPTIVE)
+        self.ok(self.server.put(path + "/subjects/acme", {}), 201)
+        self.advance(advance="4h")
+        acme = self.subject(path, "acme")
+        self.assertEqual((acme["status"], acme["last_status"], acme["expected_at"], acme["cadence_state"]),
+                         ("success", "on its way", "2026-03-01T12:00:00.000Z", "1d"))
 
     def test_a_pause_holds_all_and_is_explained(self):
         self.rehearse("2026-03-28T06:00:00Z")
