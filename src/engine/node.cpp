@@ -261,6 +261,15 @@ bool Node::is_settled(Duration sleep) const {
   return sleep > Duration::zero() && loader_.is_done() && failures_ == 0 && is_idle();
 }
 
+std::optional<BootTime> Node::next_timer() const {
+  std::optional<BootTime> first;
+  for (const std::optional<BootTime> at :
+       {runs_.next_due(), std::optional(pruner_.next_at()), sweeper_.next_at(), bulk_.next_at(), desk_.next_end()}) {
+    if (at && (!first || *at < *first)) first = at;
+  }
+  return first;
+}
+
 Result<std::optional<Instant>> Node::next_due(Instant now) {
   std::optional<Instant> first;
   const auto consider = [&](std::optional<Instant> at) {

@@ -98,6 +98,8 @@ class Node {
   // The first instant after `now` at which something is due: a plan, a job, a deadline, a gate, a limit. For a node
   // that is settled. Errors: unavailable.
   Result<std::optional<Instant>> next_due(Instant now);
+  // The same by the boot clock: bulk work at a rate, pruning, a lease to renew.
+  std::optional<BootTime> next_timer() const;
   // The next step is a tick, whenever the last one was.
   void look_now() { next_tick_ = BootTime::zero(); }
 

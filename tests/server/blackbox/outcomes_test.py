@@ -129,7 +129,7 @@ class Outcomes(unittest.TestCase):
         for (_, bucket) in buckets:
             self.assertIn(bucket, {(6 + i % 12) * 60 + i % 60 for i in range(USERS)})
         # None of them is idle, or the above would say nothing.
-        self.assertGreater(rows["digest"]["success"], USERS)
+        self.assertGreaterEqual(rows["digest"]["success"], USERS)
         self.assertGreater(rows["digest"]["cutoff_reached"], USERS // 2)
         self.assertGreater(rows["sync"]["dlq"], 0)
         self.assertGreater(rows["check"]["skipped"], 0)
