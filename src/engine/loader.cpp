@@ -109,10 +109,12 @@ Result<void> Loader::load_later(Round& round) {
     // More than a page at one instant: take them all.
     TRY_ASSIGN(const std::vector<ReadyJob> whole, store_.jobs().load_later(horizon_, jobs.back().run_at, SIZE_MAX));
     TRY(dispatcher_.add(whole, jobs.back().run_at, round.now));
+    reading_to_ = jobs.back().run_at;
     round.on_commit.emplace_back([this, at = jobs.back().run_at] { horizon_ = at; });
     return {};
   }
   TRY(dispatcher_.add(jobs, reached, round.now));
+  reading_to_ = reached;
   const Duration too_far = mutant(Mutant::horizon_too_far) ? Duration(std::chrono::minutes(30)) : Duration(0);
   round.on_commit.emplace_back([this, reached, too_far] { horizon_ = reached + too_far; });
   return {};

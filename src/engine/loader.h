@@ -4,6 +4,7 @@
 // Called inside of a round's transaction.
 #pragma once
 
+#include <algorithm>
 #include <set>
 #include <span>
 #include <unordered_set>
@@ -35,7 +36,7 @@ class Loader {
   void step_over(std::span<const ReadyJob> jobs, Instant now);
 
   // Jobs due by then are in memory; later ones are on disk.
-  Instant horizon() const { return horizon_; }
+  Instant horizon() const { return std::max(horizon_, reading_to_); }
   // Brings in what falls due within the next minutes. Call it every tick.
   Result<void> load_later(Round& round);
 
@@ -58,6 +59,8 @@ class Loader {
   bool has_jobs_ = false;  // all of them have been read
   std::unordered_set<JobId> stepped_over_;
   Instant horizon_ = kInstantMin;
+  // What this very round has read: what it makes behind that, and before the end of it, nobody will read again.
+  Instant reading_to_ = kInstantMin;
 };
 
 }  // namespace carillon

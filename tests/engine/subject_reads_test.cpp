@@ -88,7 +88,7 @@ TEST_P(EngineShowsSubjects, AnOpenDayWithItsAttempts) {
   run_due();
   const SubjectInfo ada = subject("digest", "ada");
   EXPECT_TRUE(ada.open_job);
-  EXPECT_EQ(ada.attempts, 1U);
+  EXPECT_EQ(ada.attempts, 2U) << "planned for 11:30, so that the next one was due at once";
   const Explanation explained = explain("digest", "ada");
   EXPECT_THAT(explained.summary, HasSubstr("day 2026-03-02 is open: waiting: the next attempt is at"));
   EXPECT_EQ(explained.next_at, at("2026-03-02T12:10:00Z"));

@@ -7,6 +7,14 @@
 
 #include "base/check.h"
 
+// A sanitizer leaves these signals to the program.
+// NOLINTBEGIN(bugprone-reserved-identifier, cert-dcl37-c, cert-dcl51-cpp): the names are the sanitizers'
+extern "C" const char* __tsan_default_options();
+extern "C" const char* __asan_default_options();
+extern "C" const char* __tsan_default_options() { return "handle_sigbus=0:handle_sigill=0:handle_abort=0"; }
+extern "C" const char* __asan_default_options() { return "handle_sigbus=0:handle_sigill=0:handle_abort=0"; }
+// NOLINTEND(bugprone-reserved-identifier, cert-dcl37-c, cert-dcl51-cpp)
+
 namespace carillon {
 namespace {
 
