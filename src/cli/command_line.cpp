@@ -47,6 +47,8 @@ Triggers:
   daily:08:00                   each day at that local time
   weekly:mon,fri@08:00          on those days
   once:2026-03-29T01:00:00Z     a single instant
+  delivery:08:00                a window before that local time each day
+  windows:1h                    spans of time, each when it is over
   @file.json                    a trigger or a whole schedule as JSON
 
 Times: 2026-03-29T01:00:00Z, Unix milliseconds, or local time in --timezone: 2026-03-29T09:00, 2026-03-29.)";
@@ -178,6 +180,7 @@ class CommandLine {
         {"preview", {"cron:", "rrule:", "every:", "daily:", "weekly:", "once:", "@"}},
         {"completion", {"bash"}},
         {"--state", state_names()},
+        {"--status", {"success", "cutoff_reached", "skipped", "missed", "cancelled", "none"}},
         {"--scope", {"read", "worker", "tenant", "admin"}},
         {"--log-level", {"debug", "info", "warn", "error"}},
         {"--log-format", {"auto", "json", "text"}},

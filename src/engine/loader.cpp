@@ -63,6 +63,8 @@ Result<void> Loader::load_rules(Round& round) {
     documents_.insert(document.key);
     if (document.key.kind == kBulkKind) {
       bulk_.resume(document);
+    } else if (document.key.kind == kReplanKind) {
+      planner_.resume_replan(document);
     } else {
       rules_.apply(document.key, document.body, dispatcher_.ready(), round.now);
     }

@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include "base/check.h"
+#include "store/local_minute.h"
 #include "store/sqlite/sqlite_rows.h"
 
 namespace carillon {
@@ -76,13 +77,20 @@ struct SqliteTransaction::Queries {
   Query subject{connection, "subject"};
   Query subjects_above{connection, "subjects_above"};
   Query delete_subject{connection, "delete_subject"};
-  Query put_subject{connection, "put_subject"};
+  Query is_enabled{connection, "is_enabled"};
+  Query insert_subject{connection, "insert_subject"};
+  Query update_subject{connection, "update_subject"};
+  Query move_subject{connection, "move_subject"};
+  Query add_subjects{connection, "add_subjects"};
+  Query next_subject_at{connection, "next_subject_at"};
   Query subjects_due{connection, "subjects_due"};
   Query outcome{connection, "outcome"};
   Query outcomes_above{connection, "outcomes_above"};
-  Query jobs_without_outcome{connection, "jobs_without_outcome"};
+  Query outcome_until{connection, "outcome_until"};
+  Query open_outcomes{connection, "open_outcomes"};
   Query delete_outcome_counts{connection, "delete_outcome_counts"};
-  Query put_outcome{connection, "put_outcome"};
+  Query insert_outcome{connection, "insert_outcome"};
+  Query update_outcome{connection, "update_outcome"};
   Query delete_outcome{connection, "delete_outcome"};
   Query add_outcome_count{connection, "add_outcome_count"};
   Query document{connection, "document"};
@@ -196,12 +204,9 @@ void SqliteTransaction::write_sums() {
     if (change != 0) queries_->add_count.run(key.first, key.second, change);
   }
   for (const auto& [key, change] : sums_.outcomes) {
-    const auto& [schedule, minute, outcome] = key;
-    const auto midnight = std::chrono::floor<std::chrono::days>(minute);
-    const auto into_day = std::chrono::duration_cast<std::chrono::minutes>(minute - midnight);
-    if (change != 0) {
-      queries_->add_outcome_count.run(schedule, midnight.time_since_epoch().count(), into_day.count(), outcome, change);
-    }
+    const auto& [schedule, local_minute, outcome] = key;
+    const DayMinute at = day_minute_of(local_minute);
+    if (change != 0) queries_->add_outcome_count.run(schedule, at.day, at.minute, outcome, change);
   }
 }
 
@@ -480,7 +485,7 @@ ScheduleId SqliteTransaction::insert_schedule(const ScheduleRow& row) {
 
 void SqliteTransaction::update_schedule(const ScheduleRow& row) {
   queries_->update_schedule.run(row.id, row.revision, row.generation, row.definition, row.enabled, row.paused_until,
-                                row.deleted_at, row.created_at, row.updated_at);
+                                row.deleted_at, row.created_at, row.updated_at, row.subjects, row.first_job);
 }
 
 std::vector<ScheduleHead> SqliteTransaction::schedule_heads(ScheduleId after, std::size_t limit) {
@@ -510,9 +515,36 @@ std::optional<SubjectRow> SqliteTransaction::subject(ScheduleId schedule, std::s
   return one(queries_->subject, read_subject_row);
 }
 
-void SqliteTransaction::put_subject(const SubjectRow& row) {
-  queries_->put_subject.run(row.schedule, row.subject, row.generation, row.version, row.next_at, row.position,
-                            OrNull{row.open_job}, row.cursor, OrNull{row.overrides}, OrNull{row.state}, row.deleted_at);
+bool SqliteTransaction::is_enabled(ScheduleId schedule, std::string_view subject) {
+  queries_->is_enabled.with(schedule, subject);
+  return one(queries_->is_enabled, [](const Query& query) { return query.integer(0) != 0; }).value_or(true);
+}
+
+void SqliteTransaction::insert_subject(const SubjectRow& row) {
+  queries_->insert_subject.run(row.schedule, row.subject, row.generation, row.version, row.position,
+                               OrNull{row.open_job}, row.cursor, OrNull{row.overrides}, OrNull{row.state},
+                               row.deleted_at, row.enabled, row.status, row.last_slot, row.last_run_at, row.next_at);
+}
+
+void SqliteTransaction::update_subject(std::optional<Instant> next_at_before, const SubjectRow& row) {
+  if (next_at_before == row.next_at) {
+    queries_->update_subject.run(row.schedule, row.subject, row.generation, row.version, row.position,
+                                 OrNull{row.open_job}, row.cursor, OrNull{row.overrides}, OrNull{row.state},
+                                 row.deleted_at, row.enabled, row.status, row.last_slot, row.last_run_at);
+    return;
+  }
+  queries_->move_subject.run(row.schedule, row.subject, row.generation, row.version, row.position, OrNull{row.open_job},
+                             row.cursor, OrNull{row.overrides}, OrNull{row.state}, row.deleted_at, row.enabled,
+                             row.status, row.last_slot, row.last_run_at, row.next_at);
+}
+
+void SqliteTransaction::add_subjects(ScheduleId schedule, std::int64_t change) {
+  queries_->add_subjects.run(schedule, change);
+}
+
+std::optional<Instant> SqliteTransaction::next_subject_at(ScheduleId schedule) {
+  queries_->next_subject_at.with(schedule);
+  return one(queries_->next_subject_at, [](const Query& query) { return query.instant(0); });
 }
 
 std::vector<SubjectRow> SqliteTransaction::subjects_above(const SubjectKey& after, std::size_t limit) {
@@ -534,9 +566,37 @@ std::optional<OutcomeRow> SqliteTransaction::outcome(ScheduleId schedule, std::s
   return one(queries_->outcome, read_outcome_row);
 }
 
-void SqliteTransaction::put_outcome(const OutcomeRow& row) {
-  queries_->put_outcome.run(row.schedule, row.subject, row.slot, row.until, row.count, OrNull{row.job}, row.outcome,
-                            row.parked, OrNull{row.reason}, row.at);
+std::optional<OutcomeRow> SqliteTransaction::outcome_until(ScheduleId schedule, std::string_view subject,
+                                                           Instant slot) {
+  queries_->outcome_until.with(schedule, subject, slot);
+  return one(queries_->outcome_until, read_outcome_row);
+}
+
+namespace {
+
+// None if it says nothing more than the slot.
+std::optional<std::int64_t> kept_minute(const OutcomeRow& row) {
+  return row.local_minute == utc_minute_of(row.slot) ? std::nullopt : std::optional(row.local_minute);
+}
+
+}  // namespace
+
+bool SqliteTransaction::insert_outcome(const OutcomeRow& row) {
+  queries_->insert_outcome.run(row.schedule, row.subject, row.slot, row.until, row.count, OrNull{row.job}, row.outcome,
+                               row.parked, OrNull{row.reason}, row.at, kept_minute(row));
+  return connection_.changes() == 1;
+}
+
+void SqliteTransaction::update_outcome(const OutcomeRow& row) {
+  queries_->update_outcome.run(row.schedule, row.subject, row.slot, row.until, row.count, OrNull{row.job}, row.outcome,
+                               row.parked, OrNull{row.reason}, row.at, kept_minute(row));
+}
+
+std::size_t SqliteTransaction::open_outcomes(ScheduleId schedule, std::string_view subject, Instant from,
+                                             std::size_t most) {
+  queries_->open_outcomes.with(schedule, subject, from, most);
+  const auto count = one(queries_->open_outcomes, [](const Query& query) { return query.integer(0); });
+  return static_cast<std::size_t>(count.value_or(0));
 }
 
 void SqliteTransaction::erase_outcome(ScheduleId schedule, std::string_view subject, Instant slot) {
@@ -548,18 +608,13 @@ std::vector<OutcomeRow> SqliteTransaction::outcomes_above(const OutcomeKey& afte
   return all(queries_->outcomes_above, read_outcome_row);
 }
 
-std::vector<JobId> SqliteTransaction::jobs_without_outcome(ScheduleId schedule) {
-  queries_->jobs_without_outcome.with(schedule);
-  return all(queries_->jobs_without_outcome, read_id);
-}
-
-void SqliteTransaction::erase_outcome_counts(ScheduleId schedule, Instant midnight) {
-  const auto day = std::chrono::floor<std::chrono::days>(midnight).time_since_epoch().count();
+void SqliteTransaction::erase_outcome_counts(ScheduleId schedule, std::int64_t day) {
   queries_->delete_outcome_counts.run(schedule, day);
 }
 
-void SqliteTransaction::add_outcome_count(ScheduleId schedule, Instant slot, JobState outcome, std::int64_t change) {
-  sums_.outcomes[{schedule, std::chrono::floor<std::chrono::minutes>(slot), outcome}] += change;
+void SqliteTransaction::add_outcome_count(ScheduleId schedule, std::int64_t local_minute, JobState outcome,
+                                          std::int64_t change) {
+  sums_.outcomes[{schedule, local_minute, outcome}] += change;
 }
 
 // ---- Documents, audit -------------------------------------------------------------------------------------------
