@@ -87,7 +87,7 @@ class ApiClient::Transfer {
     Headers headers;
     append(headers, "Accept: application/json, text/event-stream");
     append(headers, "Expect:");
-    if (!request.body.empty()) append(headers, "Content-Type: application/json");
+    if (!request.body.empty()) append(headers, "Content-Type: " + request.type);
     if (!options.key.empty()) append(headers, "Authorization: Bearer " + options.key);
     for (const std::string& header : request.headers) append(headers, header);
     return headers;

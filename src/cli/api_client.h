@@ -19,7 +19,8 @@ struct ApiRequest {
   std::string method = "GET";
   std::string path;  // with the query, escaped
   std::string body;
-  std::vector<std::string> headers;  // "If-Match: 3"
+  std::string type = "application/json";  // of the body
+  std::vector<std::string> headers;       // "If-Match: 3"
   std::chrono::milliseconds timeout = std::chrono::seconds(60);
 };
 

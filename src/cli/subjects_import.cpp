@@ -92,7 +92,7 @@ CliResult<Imported> import_all(Session& session, const SubjectsImport& request, 
                                std::size_t file_bytes) {
   ApiRequest call{.method = "POST",
                   .path = session.tenant_path({"schedules", request.schedule, "subjects", "import"}),
-                  .headers = {"Content-Type: application/x-ndjson"},
+                  .type = "application/x-ndjson",
                   .timeout = kImportTimeout};
   ProgressBar bar("import KiB");
   Imported imported;
@@ -121,13 +121,13 @@ CliResult<Printout> import_subjects(Session& session, const SubjectsImport& requ
   if (!from_stdin) {
     std::error_code error;
     if (std::filesystem::is_directory(request.file, error)) {
-      return cli_error(ExitCode::failed, fmt::format("cannot read {}: it is a folder", quoted(request.file)));
+      return cli_error(ExitCode::failed, fmt::format("cannot read {}: it is a folder", carillon::quoted(request.file)));
     }
     file.open(request.file, std::ios::binary);
-    if (!file) return cli_error(ExitCode::failed, fmt::format("cannot read {}", quoted(request.file)));
+    if (!file) return cli_error(ExitCode::failed, fmt::format("cannot read {}", carillon::quoted(request.file)));
     if (const auto size = std::filesystem::file_size(request.file, error); !error) file_bytes = size;
   }
-  LineReader reader(from_stdin ? std::cin : file, from_stdin ? "standard input" : quoted(request.file));
+  LineReader reader(from_stdin ? std::cin : file, from_stdin ? "standard input" : carillon::quoted(request.file));
   TRY_ASSIGN(const Imported imported, import_all(session, request, reader, file_bytes));
   JsonObject answer;
   answer.integer("created", imported.created).integer("updated", imported.updated);

@@ -13,9 +13,14 @@ namespace {
 // What windows add to a payload, at most; see window.cpp.
 constexpr std::size_t kWindowFieldsBytes = 512;
 
+std::unexpected<Error> cannot_be(std::string_view field, std::string message) {
+  auto refused = invalid_configuration(fmt::format("{}: {}", field, message));
+  return std::unexpected(about_field(field, std::move(refused).error()));
+}
+
 std::unexpected<Error> not_of_this_kind(std::string_view field, const Schedule& schedule, std::string_view only) {
-  return invalid_configuration(fmt::format("{}: does not go with the kind {} of schedule {}; only {} has it", field,
-                                           kind_of(schedule.trigger), quoted(schedule.name), only));
+  return cannot_be(field, fmt::format("does not go with the kind {} of schedule {}; only {} has it",
+                                      kind_of(schedule.trigger), quoted(schedule.name), only));
 }
 
 }  // namespace
@@ -42,19 +47,18 @@ Result<void> check_subject(const SubjectText& text, const Schedule& schedule, co
   }
   const Duration shortest = std::max(defaults.min_window, Duration(kEveryMin));
   if (overrides.interval && *overrides.interval < shortest) {
-    return invalid_configuration(fmt::format("interval: {} is below the shortest window, {}",
+    return cannot_be("interval", fmt::format("{} is below the shortest window, {}",
                                              format_duration(*overrides.interval), format_duration(shortest)));
   }
   if (overrides.payload && schedule.job.payload != "null" && !schedule.job.payload.starts_with('{')) {
-    return invalid_configuration(fmt::format(
-        "payload: that of schedule {} is no object, so that nothing can be merged over it", quoted(schedule.name)));
+    return cannot_be("payload", fmt::format("that of schedule {} is no object, so that nothing can be merged over it",
+                                            quoted(schedule.name)));
   }
   // Here, and not only when the subject is due: nobody would be there to read the refusal.
   NewJob sample = job_of_subject(schedule.job, "default", overrides);
   if (sample.payload.size() + kWindowFieldsBytes > kPayloadBytesMax) {
-    return invalid_configuration(
-        fmt::format("payload: over that of the schedule it makes {} bytes; at most {} are allowed",
-                    sample.payload.size(), kPayloadBytesMax - kWindowFieldsBytes));
+    return cannot_be("payload", fmt::format("over that of the schedule it makes {} bytes; at most {} are allowed",
+                                            sample.payload.size(), kPayloadBytesMax - kWindowFieldsBytes));
   }
   if (auto checked = check_new_job(sample); !checked) {
     return std::unexpected(with_context("subject", std::move(checked).error()));

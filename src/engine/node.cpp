@@ -43,7 +43,8 @@ Node::Node(Store& store, const StoreClock& clock, Options options)
             return planner_.backfill(round, state, most);
           }),
       loader_(store, dispatcher_, planner_, rules_, bulk_),
-      pruner_(store, options_.prune_every) {
+      pruner_(store, options_.prune_every),
+      sweeper_(store, planner_) {
   mutant_node_begins();
 }
 
@@ -141,8 +142,8 @@ bool Node::has_work(const Round& round) const {
   const auto bulk_at = bulk_.next_at();
   return !calls_.empty() || !settling_.empty() || !due_.beats.empty() || !picks_.empty() || !loader_.is_done() ||
          round.boot >= next_tick_ || due(planner_.next_due()) || planner_.has_background() ||
-         pruner_.next_at() <= round.boot || (bulk_at && *bulk_at <= round.boot) || recover_ ||
-         planner_.has_released() || desk_.has_to_look();
+         pruner_.next_at() <= round.boot || sweeper_.is_due(round.boot) || (bulk_at && *bulk_at <= round.boot) ||
+         recover_ || planner_.has_released() || desk_.has_to_look();
 }
 
 Result<void> Node::write(Round& round) {
@@ -159,6 +160,10 @@ Result<void> Node::write(Round& round) {
   if (const auto at = bulk_.next_at(); at && *at <= round.boot) TRY(bulk_.step(round));
   if (loader_.is_done() && pruner_.next_at() <= round.boot) {
     TRY(pruner_.step(round, rules_.retention(options_.retention)));
+  }
+  if (loader_.is_done()) {
+    sweeper_.begin(round.boot);
+    if (sweeper_.is_due(round.boot)) TRY(sweeper_.step(round));
   }
   // After all that makes jobs: a page that it reads holds those too, so that none falls between the two.
   if (loader_.has_rules() && !loader_.is_done()) TRY(loader_.step(round));
@@ -241,6 +246,7 @@ Duration Node::sleep_after(Instant now, BootTime boot) {
   until_boot(next_tick_);
   until_boot(runs_.next_due());
   until_boot(pruner_.next_at());
+  until_boot(sweeper_.next_at());
   until_boot(bulk_.next_at());
   until(dispatcher_.next_due());
   until(planner_.next_due());

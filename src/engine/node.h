@@ -34,6 +34,7 @@
 #include "engine/rule_book.h"
 #include "engine/run_table.h"
 #include "engine/runner.h"
+#include "engine/sweeper.h"
 #include "store/store.h"
 
 namespace carillon {
@@ -255,6 +256,7 @@ class Node {
   BulkWork bulk_;
   Loader loader_;
   Pruner pruner_;
+  Sweeper sweeper_;
   RunTable runs_;
   PullDesk desk_;
 

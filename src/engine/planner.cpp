@@ -120,6 +120,7 @@ Planner::Traits Planner::traits_of(ScheduleId id) {
   if (compiled && *compiled) {
     const Schedule& schedule = (*compiled)->schedule;
     traits.is_delivery = std::holds_alternative<DeliveryTrigger>(schedule.trigger);
+    traits.by_subject = plans_by_subject(schedule.trigger);
     traits.follows_outcomes =
         std::holds_alternative<WindowsTrigger>(schedule.trigger) || (traits.is_delivery && schedule.on_cutoff);
   }
@@ -128,6 +129,13 @@ Planner::Traits Planner::traits_of(ScheduleId id) {
 }
 
 bool Planner::is_delivery(ScheduleId id) { return traits_of(id).is_delivery; }
+
+std::optional<ScheduleId> Planner::next_by_subject(ScheduleId after) {
+  for (auto entry = entries_.upper_bound(after); entry != entries_.end(); ++entry) {
+    if (traits_of(entry->first).by_subject) return entry->first;
+  }
+  return std::nullopt;
+}
 
 std::optional<Instant> Planner::next_due() const {
   if (due_.empty()) return std::nullopt;
@@ -265,6 +273,8 @@ Result<void> Planner::bring_up_to_date(Round& round, const Ruling& ruling, Repla
   if (subject.next_at && *subject.next_at <= replan.at) {
     ScheduleRow before = ruling.row;
     before.definition = replan.before;
+    // A pause that began with the edit, or later, is not for what was due before.
+    if (before.paused_until && *before.paused_until > replan.at) before.paused_until.reset();
     if (!replan.compiled_before) {
       if (auto compiled = compiler_.compile_once(before)) replan.compiled_before = *std::move(compiled);
     }

@@ -113,8 +113,11 @@ class Planner {
   Result<void> subject_learnt(Round& round, const LeasedJob& job);
   // Occurrences have got their outcomes, or were parked, in this transaction: the job at a cutoff, the next windows.
   Result<void> follow(Round& round);
-  // By its own clock.
   bool is_delivery(ScheduleId id);
+  // The next schedule by id whose subjects are planned each on its own terms.
+  std::optional<ScheduleId> next_by_subject(ScheduleId after);
+  // One that a sweep stopped at gets the time that it should have. True if something was wrong.
+  Result<bool> put_right(Round& round, const SweptSubject& swept);
 
   // Jobs of a schedule that is paused or disabled, or of such a subject, wait here, in memory, until it goes on.
   void hold(const HeldJob& held);
@@ -126,6 +129,7 @@ class Planner {
   // What is known of a kind without looking at the definition again.
   struct Traits {
     bool is_delivery = false;
+    bool by_subject = false;
     bool follows_outcomes = false;
   };
   struct Entry {

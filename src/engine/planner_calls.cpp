@@ -140,6 +140,9 @@ Result<ScheduleRow> Planner::pause(Round& round, std::string_view tenant, std::s
         "until", fmt::format("cannot pause schedule {} until {}: that is past", quoted(name), format_instant(*until)));
   }
   TRY_ASSIGN(ScheduleRow row, store_.plans().set_paused(tenant, name, until.value_or(kInstantMax)));
+  // More was due than fits into one round: the rest is planned behind it, as of now.
+  TRY_ASSIGN(const std::optional<Instant> next_at, store_.plans().next_subject_at(row.id));
+  if (runs_at(before, round.now) && next_at && *next_at <= round.now) TRY(begin_replan(round, row, row.definition));
   TRY(remember(round, row));
   return row;
 }

@@ -100,4 +100,25 @@ Result<void> Planner::open_windows_again(Round& round, ScheduleId schedule, std:
   return remember(round, *row);
 }
 
+Result<bool> Planner::put_right(Round& round, const SweptSubject& swept) {
+  const SubjectRow& subject = swept.row;
+  const auto row = store_.plans().schedule(subject.schedule);
+  if (!row || !runs_at(*row, round.now)) return false;
+  if (swept.is_late) {
+    // Much may be due at once. But then the planner knows of it.
+    const auto entry = entries_.find(row->id);
+    const bool is_known = entry != entries_.end() && entry->second.wake_at && *entry->second.wake_at <= round.now;
+    if (!is_known) TRY(remember(round, *row));
+    return !is_known;
+  }
+  if (!swept.has_no_time) return false;
+  TRY_ASSIGN(const auto compiled, compiler_.compile(*row));
+  TRY(subjects_.anchor(round, {*row, *compiled}, subject,
+                       {.what = SubjectChange::What::edited, .at = round.now, .cursor_end = {}}));
+  const auto now = store_.plans().subject(subject.schedule, subject.subject);
+  if (!now || !now->next_at) return false;  // rightly so: it is over, or as many windows are open as may be
+  TRY(remember(round, *row));
+  return true;
+}
+
 }  // namespace carillon

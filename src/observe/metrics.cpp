@@ -49,6 +49,8 @@ struct Metrics::Parts {
       counter(registry, "carillon_jobs_deferred_total", "Jobs that were put back by a gate or handler.");
   Counter& dlq = counter(registry, "carillon_jobs_dlq_total", "Jobs that were parked.");
   Counter& stalled = counter(registry, "carillon_jobs_stalled_total", "Leases that were lost.");
+  Counter& swept = counter(registry, "carillon_subjects_swept_total", "Subjects that sweeps looked at.");
+  Counter& repaired = counter(registry, "carillon_subjects_repaired_total", "Subjects that a sweep put right.");
   Family<Counter>& finalized =
       BuildCounter().Name("carillon_finalized_total").Help("Occurrences that got their outcome.").Register(registry);
   Family<Gauge>& breached =
@@ -78,6 +80,10 @@ struct Metrics::Parts {
     finalized.Add({{"status", std::string(status)}}).Increment(static_cast<double>(event.count));
   }
   void hear(const TickStopped& event) { tick.Observe(milliseconds(event.duration)); }
+  void hear(const SweepStopped& event) {
+    swept.Increment(static_cast<double>(event.looked_at));
+    repaired.Increment(static_cast<double>(event.repaired));
+  }
   void hear(const QueueDepth& event) { depth.Set(static_cast<double>(event.depth)); }
   void hear(const InFlight& event) { in_flight.Set(event.in_flight); }
 };

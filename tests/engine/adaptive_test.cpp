@@ -79,24 +79,21 @@ TEST_P(EngineAdaptive, AvailableIsRemembered) {
 }
 
 TEST_P(EngineAdaptive, OneOpenCheckASubject) {
-  put_subject("t", expecting(1h));
-  put(R"({"name":"s","trigger":{"kind":"adaptive","bands":[{"within":"24h","every":"10m"}],"otherwise":"4h"},)"
-      R"("job":{"type":"check","timeout":"2h","lease":"3h"}})");
-  bool inside = false;
-  answer = [&](JobContext&) {
-    EXPECT_FALSE(inside);
-    inside = true;
-    clock.advance(35min);
-    inside = false;
-    return done();
-  };
-  advance(1h);
-  EXPECT_THAT(gaps(), Each(Ge(35min)));
-  // What fell due meanwhile is one row a range.
-  const auto skipped = std::ranges::count_if(heard.of<Finalized>(),
-                                             [](const Finalized& one) { return one.status == JobState::skipped; });
-  EXPECT_GT(skipped, 0);
-  EXPECT_LE(skipped, std::ssize(starts));
+  put_subject("t", expecting(3h));
+  value_of(client().put_queue(kTenant, "default", R"({"paused":true})"));
+  advance(65min);
+  EXPECT_THAT(jobs(), SizeIs(1)) << "the others fell due while it was open";
+  // One row for all of them.
+  const OutcomeList rows = value_of(client().outcome_items(kTenant, "s", {.subject = "t"}, "", 100));
+  ASSERT_THAT(rows.items, SizeIs(2));
+  EXPECT_EQ(rows.items[1].outcome, "skipped");
+  EXPECT_EQ(rows.items[1].reason, "check_open");
+  EXPECT_GE(rows.items[1].count, 5);
+  value_of(client().put_queue(kTenant, "default", R"({"paused":false})"));
+  run_due();
+  EXPECT_THAT(starts, SizeIs(1));
+  advance(30min);
+  EXPECT_THAT(gaps(), Each(Le(10min)));
 }
 
 TEST_P(EngineAdaptive, AnOutageNeitherFloodsTheDlqNorLeavesASubjectStuck) {

@@ -117,6 +117,18 @@ TEST_P(EngineSubjects, EnablingAScheduleIsAsResumingIt) {  // invariant 32
   EXPECT_THAT(outcomes(), ElementsAre("ada 2026-03-06T00:00 done"));
 }
 
+TEST_P(EngineSubjects, WhatWasDueBeforeAPauseIsPlannedHoweverMuchItIs) {  // invariants 3, 32
+  value_of(client().import_subjects(kTenant, "s", many(2300)));
+  run_due();
+  go_to("2026-03-03T07:00:01Z");
+  value_of(client().pause(kTenant, "s"));
+  run_until("2026-03-03T08:00:10Z");
+  EXPECT_THAT(starts, IsEmpty());
+  std::uint64_t ended = 0;
+  for (const Finalized& one : heard.of<Finalized>()) ended += one.status == JobState::cutoff_reached ? 1U : 0U;
+  EXPECT_EQ(ended, 2300U);
+}
+
 TEST_P(EngineSubjects, APatchChangesWhatItNames) {
   put_subject("ada", R"({"due":"10:00","timezone":"Europe/Paris"})");
   value_of(client().patch_subject(kTenant, "s", "ada", R"({"due":"11:00"})"));

@@ -135,13 +135,13 @@ Result<HttpResponse> preview_schedule(Services& services, const RouteCall& call)
   TRY_ASSIGN(const std::int64_t count, fields.integer("count", kPreviewDefault, 1, kPreviewMost));
   TRY(fields.finish());
   TRY_ASSIGN(const std::vector<PreviewTime> times,
-             services.host.client().preview(call.tenant(), call.params[1], static_cast<std::size_t>(count)));
+             services.host.client().preview(call.tenant(), call.params[1], static_cast<std::size_t>(count), {}));
   return json_answer(200, to_json(times));
 }
 
 Result<HttpResponse> explain_schedule(Services& services, const RouteCall& call) {
   TRY(QueryFields(call.request).finish());
-  TRY_ASSIGN(const Explanation explanation, services.host.client().explain_schedule(call.tenant(), call.params[1]));
+  TRY_ASSIGN(const Explanation explanation, services.host.client().explain_schedule(call.tenant(), call.params[1], {}));
   return json_answer(200, to_json(explanation));
 }
 

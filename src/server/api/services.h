@@ -79,7 +79,8 @@ template <typename Work>
 void answer_about_subject(const Services& services, const RouteCall& call, Work work) {
   Result<HttpResponse> response = work();
   if (response) return call.reply->send(*std::move(response));
-  const bool has_schedule = services.store.reader().schedule(call.tenant(), call.params[1]).has_value();
+  const bool has_schedule = response.error().code == ErrorCode::not_found && call.params.size() > 1 &&
+                            services.store.reader().schedule(call.tenant(), call.params[1]).has_value();
   call.reply->send(refusal(response.error(), has_schedule ? "subject" : "schedule"));
 }
 

@@ -70,6 +70,7 @@ Result<HttpResponse> status(Services& services, const RouteCall& call) {
   totals.integer("failed", number(counters.failed)).integer("deferred", number(counters.deferred));
   totals.integer("dlq", number(counters.dlq)).integer("stalled", number(counters.stalled));
   totals.integer("missed", number(counters.missed)).integer("store_failures", number(counters.store_failures));
+  totals.integer("swept", number(counters.swept)).integer("repaired", number(counters.repaired));
   Node& node = services.host.node();
   const auto asked = ask_within<NodeLevels>(node, kPatience,
                                             [&node](Round& round) -> Result<NodeLevels> { return node.levels(round); });
@@ -146,8 +147,8 @@ Result<HttpResponse> preview_trigger(Services& services, const RouteCall& call) 
     return about("trigger", Result<HttpResponse>(invalid_configuration("the trigger after has no times of its own")));
   }
   TRY_ASSIGN(const std::vector<PreviewItem> times,
-             preview(schedule.trigger, {.zone = zone, .dst = schedule.dst, .created_at = from}, from,
-                     static_cast<std::size_t>(count)));
+             about("trigger", preview(schedule.trigger, {.zone = zone, .dst = schedule.dst, .created_at = from}, from,
+                                      static_cast<std::size_t>(count))));
   JsonArray items;
   for (const PreviewItem& item : times) items.raw(to_json(item, zone));
   JsonObject answer;
