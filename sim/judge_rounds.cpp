@@ -50,6 +50,8 @@ void Judge::compare(const Counters& counters) {
   same("parked", counters.dlq, counted_.dlq);
   same("missed", counters.missed, counted_.missed);
   same("finalized", counters.finalized, counted_.finalized);
+  // In a healthy system a sweep finds nothing.
+  same("repaired", counters.repaired, 0);
 }
 
 void Judge::forget_startable() {
@@ -68,6 +70,9 @@ void Judge::round_over(const RoundState& state) {
   if (const auto late = slots_.overdue(clock_.wall())) {
     findings_.add(19, "slot {} of {} is due, and a round did not plan it", ShownTime{late->first}, late->second);
   }
+  if (const auto late = subjects_.overdue(clock_.wall())) {
+    findings_.add(19, "a round did not plan {}", *late);
+  }
 }
 
 // ---- Audits -------------------------------------------------------------------------------------------------------
@@ -76,7 +81,7 @@ bool Judge::is_startable(const LiveJob& job, const RoundState& state) {
   const Instant now = clock_.wall();
   if (job.lease || job.row.state != JobState::queued || job.row.run_at > now) return false;
   if (job.row.deadline && *job.row.deadline <= now) return false;
-  if (job.row.schedule && !slots_.is_running(job.row.schedule, now)) {
+  if (is_held(job.row, now)) {
     // One whose schedule is deleted ends when its turn comes.
     const ScheduleRow* const row = slots_.row(job.row.schedule);
     if (!row || !row->deleted_at) return false;
@@ -172,6 +177,7 @@ void Judge::compare_rows(Backend& backend, StoreReader& reader) {
   }
 
   // Kept counts against counted ones. (invariant 34)
+  compare_outcome_counts(reader);
   std::map<std::pair<Lane, JobState>, std::int64_t> counts;
   for (const auto& [id, job] : model_.live) {
     ++counts[{model_.lanes.at(job.row.lane), job.lease ? JobState::processing : job.row.state}];
@@ -186,6 +192,27 @@ void Judge::compare_rows(Backend& backend, StoreReader& reader) {
       findings_.expect(count.count == counts[{count.lane, count.state}], 34, "{}/{} has {} jobs that are {}, not {}",
                        count.lane.tenant, count.lane.queue, counts[{count.lane, count.state}], to_string(count.state),
                        count.count);
+    }
+  }
+}
+
+void Judge::compare_outcome_counts(StoreReader& reader) {
+  for (const auto& [schedule, days] : outcome_counts_) {
+    for (const auto& [day, counts] : days) {
+      const auto kept = reader.outcome_counts(schedule, day);
+      if (!kept) return;
+      std::int64_t sum = 0;
+      for (const OutcomeCount& one : *kept) {
+        const auto seen = counts.find({one.minute, one.outcome});
+        findings_.expect(one.count == (seen == counts.end() ? 0 : seen->second), 34,
+                         "of day {} of schedule {}, minute {}, {} are counted as {}, not {}", day, schedule.value,
+                         one.minute, one.count, to_string(one.outcome), seen == counts.end() ? 0 : seen->second);
+        sum += one.count;
+      }
+      std::int64_t all = 0;
+      for (const auto& [key, count] : counts) all += count;
+      findings_.expect(sum == all, 34, "{} occurrences of day {} of schedule {} are counted; there were {}", sum, day,
+                       schedule.value, all);
     }
   }
 }

@@ -23,7 +23,7 @@ void SimRunner::admit() {
     Going& going = going_[number];
     going.run = std::move(waiting_.front());
     waiting_.pop_front();
-    going.spec = parts_.specs->job(going.run->job.payload);
+    going.spec = parts_.specs->job(going.run->job.payload, going.run->job.slot.has_value());
     add(Step::begin, number, draw_wait(going));
   }
 }
@@ -93,6 +93,7 @@ Duration SimRunner::draw_duration(const JobSpec& spec) const {
   const auto kind = random.below(100);
   if (kind < 20) takes = random.between(Duration(4s), Duration(40s));
   if (kind < 4) takes = random.between(Duration(40s), Duration(4min));
+  if (spec.at_most > Duration(0) && kind < 50) takes = random.between(Duration(1s), spec.at_most);
   return std::min(takes, spec.timeout * 9 / 10);
 }
 
@@ -111,10 +112,23 @@ void SimRunner::draw(Going& going, std::size_t number) {
   add(Step::finish, number, takes);
 }
 
+// What a check has found out about its subject.
+Outcome SimRunner::learnt(Outcome outcome, const JobSpec& spec) const {
+  if (!spec.learns) return outcome;
+  Random& random = *parts_.random;
+  if (random.percent(25)) {
+    outcome.expected_at =
+        std::chrono::floor<std::chrono::seconds>(parts_.clock->wall()) + random.between(Duration(-2h), Duration(40h));
+  }
+  if (random.percent(60)) outcome.status = random.percent(20) ? "available" : "pending";
+  return outcome;
+}
+
 Outcome SimRunner::draw_outcome(const Going& going) const {
   Random& random = *parts_.random;
   const Habits& habits = *parts_.habits;
   const JobSpec& spec = *going.spec;
+  if (spec.failures > 0 && random.percent(spec.failures)) return learnt(fail("not this time", "req"), spec);
   if (random.permille(habits.failed)) return fail("it did not work", "req");
   if (random.permille(habits.permanent)) return permanent("it never will");
   if (random.permille(habits.retry_after)) return retry_after(random.between(Duration(1s), Duration(20min)));
@@ -124,7 +138,7 @@ Outcome SimRunner::draw_outcome(const Going& going) const {
                         in(random.between(Duration(1s), Duration(10min))));
   }
   if (random.permille(habits.skipped)) return skipped("nothing to do");
-  Outcome outcome = random.percent(10) ? done("{\"sent\":1}") : done();
+  Outcome outcome = learnt(random.percent(10) ? done("{\"sent\":1}") : done(), spec);
   if (random.permille(habits.follow_up)) {
     const int count = random.between(1, 2);
     for (int i = 0; i < count; ++i) {

@@ -91,6 +91,7 @@ class SimRunner final : public Runner {
   Duration draw_wait(const Going& going) const;
   Duration draw_duration(const JobSpec& spec) const;
   Outcome draw_outcome(const Going& going) const;
+  Outcome learnt(Outcome outcome, const JobSpec& spec) const;
 
   const Parts parts_;
   std::shared_ptr<Port> port_;
