@@ -13,6 +13,7 @@
 #include "carillon/job_state.h"
 #include "carillon/version.h"
 #include "cli/bench/bench_engine.h"
+#include "cli/bench/bench_schedules.h"
 #include "cli/bench/bench_server.h"
 #include "cli/bench/bench_store.h"
 #include "cli/client_commands.h"
@@ -130,6 +131,7 @@ class CommandLine {
       exit_code_ = print_or_complain(run_bench_store(bench_store_));
     });
     add_bench_engine(*bench);
+    add_bench_schedules(*bench);
     add_bench_server(*bench);
   }
 
@@ -142,6 +144,19 @@ class CommandLine {
     command->callback([this] {
       bench_engine_.json = bench_engine_.json || !stdout_is_terminal();
       exit_code_ = print_or_complain(run_bench_engine(bench_engine_));
+    });
+  }
+
+  void add_bench_schedules(CLI::App& bench) {
+    CLI::App* command =
+        bench.add_subcommand("schedules", "Ticks, import and memory with subjects by the million; all due at once");
+    command->add_option("--folder", bench_schedules_.folder, "Where the files are made and removed (default .)")
+        ->type_name("FOLDER");
+    command->add_flag("--quick", bench_schedules_.quick, "Small counts, to see that it runs");
+    command->add_flag("--json", bench_schedules_.json, "JSON, also on a terminal");
+    command->callback([this] {
+      bench_schedules_.json = bench_schedules_.json || !stdout_is_terminal();
+      exit_code_ = print_or_complain(run_bench_schedules(bench_schedules_));
     });
   }
 
@@ -202,6 +217,7 @@ class CommandLine {
   PreviewRequest preview_;
   daemon::ServeFlags serve_flags_;
   BenchEngineRequest bench_engine_;
+  BenchSchedulesRequest bench_schedules_;
   BenchServerRequest bench_server_;
   BenchStoreRequest bench_store_;
   std::string shell_;
