@@ -49,6 +49,9 @@ Result<void> check_subject(const SubjectText& text, const Schedule& schedule, co
     return invalid_configuration(fmt::format(
         "payload: that of schedule {} is no object, so that nothing can be merged over it", quoted(schedule.name)));
   }
+  // The template was checked with the schedule.
+  const bool has_template_alone = !overrides.priority && !overrides.limits && !overrides.payload;
+  if (has_template_alone && schedule.job.payload.size() + kWindowFieldsBytes <= kPayloadBytesMax) return {};
   // Here, and not only when the subject is due: nobody would be there to read the refusal.
   NewJob sample = job_of_subject(schedule.job, "default", overrides);
   if (sample.payload.size() + kWindowFieldsBytes > kPayloadBytesMax) {

@@ -187,7 +187,11 @@ Result<Planner::Stepped> Planner::plan_schedule(Round& round, const ScheduleRow&
   }
   const std::size_t ready_before = round.ready.size();
   TRY_ASSIGN(const std::vector<SubjectRow> subjects, store_.plans().subjects_due(row.id, round.now, most));
-  for (const SubjectRow& subject : subjects) TRY(plan_subject(round, {row, **compiled}, subject));
+  if (replans_.contains(row.id)) {
+    for (const SubjectRow& subject : subjects) TRY(plan_subject(round, {row, **compiled}, subject));
+  } else {
+    TRY(subjects_.plan_all(round, {row, **compiled}, subjects, round.now));
+  }
   TRY(remember(round, row));
   return Stepped{.looked_at = subjects.size(), .eligible = round.ready.size() - ready_before};
 }

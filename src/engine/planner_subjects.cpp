@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <set>
+#include <unordered_set>
 
 #include "core/window.h"
 #include "engine/planner.h"
@@ -116,12 +116,11 @@ Result<PutSubject> Planner::change_subject(Round& round, const Ruling& ruling, c
 
 Result<SubjectEdit> Planner::edit_of_new(const Ruling& ruling, const SubjectText& text, Instant now) {
   SubjectEdit edit = edit_of(text);
+  edit.is_new = true;
   // Where a cursor begins depends on what an earlier life of the subject has left.
   if (std::holds_alternative<WindowsTrigger>(ruling.compiled.schedule.trigger)) return edit;
-  SubjectRow draft{.schedule = ruling.row.id, .subject = text.subject};
-  draft.overrides = *edit.overrides;
-  draft.enabled = text.overrides.enabled;
-  TRY_ASSIGN(auto facts, subjects_.bare_facts(ruling, draft, now));
+  const SubjectRow draft{.schedule = ruling.row.id, .subject = text.subject};
+  TRY_ASSIGN(auto facts, subjects_.bare_facts(ruling, draft, text.overrides, now));
   if (text.expected_at) facts.plan.expected_at = *text.expected_at;
   SubjectPlan plan =
       anchor_subject(facts.plan, {.what = SubjectChange::What::made, .at = now, .cursor_end = text.cursor_end});
@@ -155,16 +154,16 @@ Result<ImportedSubjects> Planner::import(Round& round, std::string_view tenant, 
   TRY_ASSIGN(const ScheduleRow row, with_fan_out(tenant, schedule, compiled));
   const Ruling ruling{row, *compiled};
   // All that can be refused is refused before the first one is written.
-  std::vector<std::optional<SubjectRow>> known(lines.size());
+  std::vector<std::string_view> subjects;
+  subjects.reserve(lines.size());
+  for (const ImportLine& line : lines) subjects.push_back(line.text.subject);
+  TRY_ASSIGN(std::vector<std::optional<SubjectRow>> known, store_.plans().subjects(row.id, subjects));
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const auto& [text, line] = lines[i];
     auto checked = [&]() -> Result<void> {
       TRY(check_subject_name(text.subject));
       TRY(check_subject(text, compiled->schedule, rules_.windows()));
-      auto found = store_.plans().subject(row.id, text.subject);
-      if (!found && found.error().code != ErrorCode::not_found) return std::unexpected(found.error());
-      if (!found) return {};
-      known[i] = *std::move(found);
+      if (!known[i]) return {};
       return check_cursor_of(ruling, text, *known[i], round.now);
     }();
     if (!checked) return std::unexpected(on_line(line, std::move(checked).error()));
@@ -177,7 +176,7 @@ Result<ImportedSubjects> Planner::import(Round& round, std::string_view tenant, 
   };
   std::vector<SubjectEdit> edits;
   std::vector<std::size_t> edited;  // which line each is
-  std::set<std::string_view> names;
+  std::unordered_set<std::string_view> names;
   const auto write = [&]() -> Result<void> {
     TRY_ASSIGN(std::vector<PutSubject> made, store_.plans().put_subjects(row.id, edits));
     for (std::size_t i = 0; i < made.size(); ++i) {

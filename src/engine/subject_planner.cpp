@@ -50,6 +50,17 @@ bool changes_nothing(const SubjectRow& subject, const SubjectPlan& plan) {
          (!plan.cursor || plan.cursor == subject.cursor) && !plan.cadence;
 }
 
+// Nothing if it says what is there already.
+std::optional<Advance> change_of(const SubjectRow& subject, const SubjectPlanner::Facts& facts, SubjectPlan plan) {
+  if (plan.cadence && *plan.cadence == facts.cadence) plan.cadence.reset();
+  if (changes_nothing(subject, plan)) return std::nullopt;
+  std::optional<StateChange> state;
+  if (plan.cadence) state = StateChange{.expected_at = {}, .last_status = {}, .cadence = plan.cadence};
+  Advance advance = advance_of(subject, std::move(plan));
+  advance.state = std::move(state);
+  return advance;
+}
+
 bool is_refusal(const Error& error) {
   return error.code == ErrorCode::conflict || error.code == ErrorCode::invalid_request ||
          error.code == ErrorCode::invalid_configuration;
@@ -65,6 +76,16 @@ bool runs_at(const ScheduleRow& row, Instant now) {
 
 Result<SubjectPlanner::Facts> SubjectPlanner::bare_facts(const Ruling& ruling, const SubjectRow& subject,
                                                          Instant now) const {
+  SubjectOverrides overrides;
+  if (!subject.overrides.empty()) {
+    TRY_ASSIGN(overrides, read_overrides(subject.overrides));
+  }
+  overrides.enabled = subject.enabled;
+  return bare_facts(ruling, subject, std::move(overrides), now);
+}
+
+Result<SubjectPlanner::Facts> SubjectPlanner::bare_facts(const Ruling& ruling, const SubjectRow& subject,
+                                                         SubjectOverrides overrides, Instant now) const {
   const CompiledSchedule& compiled = ruling.compiled;
   Facts facts{.own = nullptr,
               .plan = {.tenant = ruling.row.tenant,
@@ -76,13 +97,10 @@ Result<SubjectPlanner::Facts> SubjectPlanner::bare_facts(const Ruling& ruling, c
                        .now = now,
                        .open = {},
                        .new_job_id = [this] { return store_.jobs().new_job_id(); },
+                       .overrides = std::move(overrides),
                        .zone = compiled.zone,
                        .cursor = subject.cursor},
               .cadence = {}};
-  if (!subject.overrides.empty()) {
-    TRY_ASSIGN(facts.plan.overrides, read_overrides(subject.overrides));
-  }
-  facts.plan.overrides.enabled = subject.enabled;
   if (facts.plan.overrides.timezone) {
     TRY_ASSIGN(facts.plan.zone, zone_of(compiled.schedule, facts.plan.overrides, compiled.zone));
     if (compiled.timetable) {
@@ -123,18 +141,25 @@ Result<SubjectPlanner::Facts> SubjectPlanner::facts_of(const Ruling& ruling, con
 
 // ---- Plans ------------------------------------------------------------------------------------------------------
 
-Result<void> SubjectPlanner::plan(Round& round, const Ruling& ruling, SubjectRow subject, Instant now) {
+Result<std::optional<Advance>> SubjectPlanner::advance_of_due(Round& round, const Ruling& ruling,
+                                                              const SubjectRow& subject, Instant now) {
   const ScheduleRow& row = ruling.row;
-  if (row.paused_until && subject.next_at && *subject.next_at < *row.paused_until) {
-    // What lies in a pause that has ended is no occurrence (invariant 32).
-    const Instant from = mutant(Mutant::paused_time_caught_up) ? *subject.next_at : *row.paused_until;
-    TRY(anchor(round, ruling, subject,
-               {.what = SubjectChange::What::resumed,
-                .at = std::max(kInstantMin + Duration(1), from) - Duration(1),
-                .cursor_end = {}}));
-    TRY_ASSIGN(subject, store_.plans().subject(subject.schedule, subject.subject));
-    if (!subject.next_at || *subject.next_at > now) return {};
+  if (!row.paused_until || !subject.next_at || *subject.next_at >= *row.paused_until) {
+    return advance_of_occurrence(ruling, subject, now);
   }
+  // What lies in a pause that has ended is no occurrence (invariant 32).
+  const Instant from = mutant(Mutant::paused_time_caught_up) ? *subject.next_at : *row.paused_until;
+  TRY(anchor(round, ruling, subject,
+             {.what = SubjectChange::What::resumed,
+              .at = std::max(kInstantMin + Duration(1), from) - Duration(1),
+              .cursor_end = {}}));
+  TRY_ASSIGN(const SubjectRow anchored, store_.plans().subject(subject.schedule, subject.subject));
+  if (!anchored.next_at || *anchored.next_at > now) return std::nullopt;
+  return advance_of_occurrence(ruling, anchored, now);
+}
+
+Result<std::optional<Advance>> SubjectPlanner::advance_of_occurrence(const Ruling& ruling, const SubjectRow& subject,
+                                                                     Instant now) const {
   TRY_ASSIGN(const Facts facts, facts_of(ruling, subject, now));
   SubjectPlan plan = plan_subject(facts.plan);
   if (mutant(Mutant::next_on_completion) && !facts.plan.open.empty()) {
@@ -146,13 +171,30 @@ Result<void> SubjectPlanner::plan(Round& round, const Ruling& ruling, SubjectRow
       plan.position) {
     plan.next_at = add_clamped(*plan.position, std::chrono::hours(24));
   }
-  return write(round, ruling, subject, facts, std::move(plan));
+  return change_of(subject, facts, std::move(plan));
+}
+
+Result<void> SubjectPlanner::plan(Round& round, const Ruling& ruling, const SubjectRow& subject, Instant now) {
+  return plan_all(round, ruling, std::span(&subject, 1), now);
+}
+
+Result<void> SubjectPlanner::plan_all(Round& round, const Ruling& ruling, std::span<const SubjectRow> subjects,
+                                      Instant now) {
+  std::vector<Advance> advances;
+  advances.reserve(subjects.size());
+  for (const SubjectRow& subject : subjects) {
+    TRY_ASSIGN(auto advance, advance_of_due(round, ruling, subject, now));
+    if (advance) advances.push_back(*std::move(advance));
+  }
+  return write(round, ruling.row, advances);
 }
 
 Result<void> SubjectPlanner::anchor(Round& round, const Ruling& ruling, const SubjectRow& subject,
                                     const SubjectChange& change) {
   TRY_ASSIGN(const Facts facts, facts_of(ruling, subject, round.now));
-  return write(round, ruling, subject, facts, anchor_subject(facts.plan, change));
+  auto advance = change_of(subject, facts, anchor_subject(facts.plan, change));
+  if (!advance) return {};
+  return write(round, ruling.row, std::span(&*advance, 1));
 }
 
 Result<JobId> SubjectPlanner::check_now(Round& round, const Ruling& ruling, const SubjectRow& subject,
@@ -177,20 +219,18 @@ Result<JobId> SubjectPlanner::check_now(Round& round, const Ruling& ruling, cons
 
 // ---- Writing ----------------------------------------------------------------------------------------------------
 
-Result<void> SubjectPlanner::write(Round& round, const Ruling& ruling, const SubjectRow& subject, const Facts& facts,
-                                   SubjectPlan plan) {
-  if (plan.cadence && *plan.cadence == facts.cadence) plan.cadence.reset();
-  if (changes_nothing(subject, plan)) return {};
-  std::optional<StateChange> state;
-  if (plan.cadence) state = StateChange{.expected_at = {}, .last_status = {}, .cadence = plan.cadence};
-  Advance advance = advance_of(subject, std::move(plan));
-  advance.state = std::move(state);
-  const auto advanced = std::move(store_.plans().advance(std::array{advance}).front());
-  if (!advanced) {
-    if (!is_refusal(advanced.error())) return std::unexpected(advanced.error());
-    return advance_one_by_one(round, ruling.row, std::move(advance));
+Result<void> SubjectPlanner::write(Round& round, const ScheduleRow& row, std::span<Advance> advances) {
+  if (advances.empty()) return {};
+  const auto answers = store_.plans().advance(advances);
+  for (std::size_t i = 0; i < advances.size(); ++i) {
+    if (answers[i]) {
+      note_advanced(round, row, *answers[i]);
+    } else if (is_refusal(answers[i].error())) {
+      TRY(advance_one_by_one(round, row, std::move(advances[i])));
+    } else {
+      return std::unexpected(answers[i].error());
+    }
   }
-  note_advanced(round, ruling.row, *advanced);
   return {};
 }
 

@@ -6,6 +6,8 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 
 #include "core/plan.h"
 #include "engine/round.h"
@@ -34,8 +36,10 @@ class SubjectPlanner {
   SubjectPlanner& operator=(const SubjectPlanner&) = delete;
   ~SubjectPlanner() = default;
 
-  // One that is due at `now` becomes jobs and outcomes, and its next time moves on.
-  Result<void> plan(Round& round, const Ruling& ruling, SubjectRow subject, Instant now);
+  // Those that are due at `now` become jobs and outcomes, and their next times move on.
+  Result<void> plan_all(Round& round, const Ruling& ruling, std::span<const SubjectRow> subjects, Instant now);
+  // One of them.
+  Result<void> plan(Round& round, const Ruling& ruling, const SubjectRow& subject, Instant now);
   // It was made or changed: where its planning begins, or goes on.
   Result<void> anchor(Round& round, const Ruling& ruling, const SubjectRow& subject, const SubjectChange& change);
   // An occurrence more, now, that its kind did not plan: the check of a subject that somebody asked for.
@@ -51,14 +55,20 @@ class SubjectPlanner {
   Result<Facts> facts_of(const Ruling& ruling, const SubjectRow& subject, Instant now) const;
   // The same for a subject that nothing is stored of.
   Result<Facts> bare_facts(const Ruling& ruling, const SubjectRow& subject, Instant now) const;
+  Result<Facts> bare_facts(const Ruling& ruling, const SubjectRow& subject, SubjectOverrides overrides,
+                           Instant now) const;
 
   // A job of no occurrence, in the round's transaction.
   Result<Enqueued> enqueue(Round& round, const NewJob& job);
   void note_advanced(Round& round, const ScheduleRow& row, const Advanced& advanced);
 
  private:
-  Result<void> write(Round& round, const Ruling& ruling, const SubjectRow& subject, const Facts& facts,
-                     SubjectPlan plan);
+  // What is to be written of one that is due, if anything is.
+  Result<std::optional<Advance>> advance_of_due(Round& round, const Ruling& ruling, const SubjectRow& subject,
+                                                Instant now);
+  Result<std::optional<Advance>> advance_of_occurrence(const Ruling& ruling, const SubjectRow& subject,
+                                                       Instant now) const;
+  Result<void> write(Round& round, const ScheduleRow& row, std::span<Advance> advances);
   Result<void> advance_one_by_one(Round& round, const ScheduleRow& row, Advance whole);
 
   Store& store_;

@@ -121,6 +121,7 @@ struct SubjectEdit {
   std::optional<Instant> position;  // a lower one is ignored
   std::optional<Instant> cursor;    // may be raised, never lowered: else `conflict` (invariant 20)
   std::optional<StateChange> state;
+  bool is_new = false;  // the caller has looked, and there was none: a hint, which costs a look more if it is wrong
 };
 
 enum class SubjectFate : std::uint8_t { created, updated, unchanged };
@@ -211,6 +212,9 @@ class PlanStore {
   virtual Result<void> delete_subject(ScheduleId schedule, std::string_view subject) = 0;
   // Like `schedule`.
   virtual Result<SubjectRow> subject(ScheduleId schedule, std::string_view subject) = 0;
+  // The same of many, each in the place of its name; nothing: there is none.
+  virtual Result<std::vector<std::optional<SubjectRow>>> subjects(ScheduleId schedule,
+                                                                  std::span<const std::string_view> names) = 0;
   // The subject's last job if it is live, after those jobs of the subject that it waits for; oldest first. Parked ones
   // are among them.
   virtual Result<std::vector<OpenJobRow>> open_jobs(ScheduleId schedule, std::string_view subject) = 0;

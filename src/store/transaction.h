@@ -132,7 +132,8 @@ class Transaction {
   virtual std::optional<SubjectRow> subject(ScheduleId schedule, std::string_view subject) = 0;
   // Whether it is there and enabled; one that is not there at all is held by nothing, and counts as enabled.
   virtual bool is_enabled(ScheduleId schedule, std::string_view subject) = 0;
-  virtual void insert_subject(const SubjectRow& row) = 0;
+  // False if there is one already, deleted ones too: then nothing is written.
+  virtual bool insert_subject(const SubjectRow& row) = 0;
   // `next_at_before` is that of the row that is replaced: what does not move costs no index.
   virtual void update_subject(std::optional<Instant> next_at_before, const SubjectRow& row) = 0;
   // How many it has, kept like the counts of jobs.

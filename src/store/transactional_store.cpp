@@ -283,6 +283,11 @@ Result<SubjectRow> TransactionalStore::subject(ScheduleId schedule, std::string_
   return write_or_refuse([&](Context& context) { return find_subject(context, schedule, subject); });
 }
 
+Result<std::vector<std::optional<SubjectRow>>> TransactionalStore::subjects(ScheduleId schedule,
+                                                                            std::span<const std::string_view> names) {
+  return write_or_refuse([&](Context& context) { return find_subjects(context, schedule, names); });
+}
+
 Result<std::vector<OpenJobRow>> TransactionalStore::open_jobs(ScheduleId schedule, std::string_view subject) {
   return write([&](Context& context) { return open_jobs_of(context, schedule, subject); });
 }

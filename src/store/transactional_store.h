@@ -69,6 +69,8 @@ class TransactionalStore final : public Store, private JobStore, private PlanSto
   Result<std::vector<PutSubject>> put_subjects(ScheduleId schedule, std::span<const SubjectEdit> edits) override;
   Result<void> delete_subject(ScheduleId schedule, std::string_view subject) override;
   Result<SubjectRow> subject(ScheduleId schedule, std::string_view subject) override;
+  Result<std::vector<std::optional<SubjectRow>>> subjects(ScheduleId schedule,
+                                                          std::span<const std::string_view> names) override;
   Result<std::vector<OpenJobRow>> open_jobs(ScheduleId schedule, std::string_view subject) override;
   Result<std::size_t> open_windows(ScheduleId schedule, std::string_view subject, std::size_t most) override;
   Result<std::optional<OutcomeRow>> last_outcome(ScheduleId schedule, std::string_view subject) override;

@@ -247,12 +247,18 @@ TEST_P(StoreContract, LanesAndTypesHaveTheirNames) {
   EXPECT_EQ(jobs().type_name(ready.type), "report.build");
 }
 
-TEST_P(StoreContract, AReadyJobSaysWhetherItHasOptions) {
+TEST_P(StoreContract, AReadyJobSaysWhetherLimitsOrGatesMayApply) {
   NewJob limited = job();
   limited.options.limits = {"smtp"};
+  NewJob notifying = job();
+  notifying.options.notifies = true;
+  NewJob patient = job();
+  patient.options.retry = RetryFixed{.delay = 10min};
 
   EXPECT_FALSE(enqueued(job()).ready.has_options);
   EXPECT_TRUE(enqueued(limited).ready.has_options);
+  EXPECT_TRUE(enqueued(notifying).ready.has_options);
+  EXPECT_FALSE(enqueued(patient).ready.has_options);
 }
 
 TEST_P(StoreContract, TheReadySetIsReadBackInPages) {  // invariant 5

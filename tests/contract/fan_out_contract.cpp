@@ -71,6 +71,38 @@ TEST_P(FanOutContract, APutSaysWhatBecameOfEach) {
   EXPECT_FALSE(subject_of(id_, "b").enabled);
 }
 
+TEST_P(FanOutContract, ManyAreFoundByNameEachInItsPlace) {
+  put({{.subject = "a"}, {.subject = "b", .overrides = "{}"}, {.subject = "c"}});
+  ASSERT_TRUE(plans().delete_subject(id_, "c"));
+  const std::array<std::string_view, 5> names{"b", "c", "none", "a", "b"};
+  const auto found = value_of(plans().subjects(id_, names));
+
+  ASSERT_THAT(found, SizeIs(5));
+  EXPECT_EQ(found[0], subject_of(id_, "b"));
+  EXPECT_FALSE(found[1]);
+  EXPECT_FALSE(found[2]);
+  EXPECT_EQ(found[3], subject_of(id_, "a"));
+  EXPECT_EQ(found[4], found[0]);
+  EXPECT_EQ(error_of(plans().subjects({999}, names)).code, ErrorCode::not_found);
+}
+
+TEST_P(FanOutContract, WhoeverTakesASubjectForNewMayBeWrong) {
+  EXPECT_THAT(put({{.subject = "a", .position = now(), .is_new = true}}), ElementsAre(SubjectFate::created));
+  const std::int64_t version = subject_of(id_, "a").version;
+  EXPECT_THAT(put({{.subject = "a", .overrides = "{}", .is_new = true}, {.subject = "a", .is_new = true}}),
+              ElementsAre(SubjectFate::updated, SubjectFate::unchanged));
+  EXPECT_EQ(subject_of(id_, "a").version, version + 1);
+  const std::array<SubjectEdit, 1> stale{{{.subject = "a", .if_version = version, .is_new = true}}};
+  EXPECT_EQ(error_of(plans().put_subjects(id_, stale)).code, ErrorCode::conflict);
+  EXPECT_EQ(kept_count(), 1);
+
+  // Of one that is gone the position stays.
+  ASSERT_TRUE(plans().delete_subject(id_, "a"));
+  EXPECT_THAT(put({{.subject = "a", .position = now() - 1h, .is_new = true}}), ElementsAre(SubjectFate::created));
+  EXPECT_EQ(subject_of(id_, "a").position, now());
+  EXPECT_EQ(kept_count(), 1);
+}
+
 TEST_P(FanOutContract, SubjectsAreCountedAsTheyComeAndGo) {  // invariant 34
   put({{.subject = "a"}, {.subject = "b"}, {.subject = "c"}});
   put({{.subject = "a", .overrides = "{}"}});

@@ -182,7 +182,7 @@ class SchedulesBench {
     add({.name = "resident" + population.suffix(),
          .ours = grown,
          .raw = *memory_of_few_,
-         .ratio = grown / std::max(*memory_of_few_, 0.01),
+         .ratio = std::max(grown, 0.1) / std::max(*memory_of_few_, 0.1),
          .unit = "MiB",
          .raw_is = "with the fewest subjects",
          .goal = "at most 2 MiB more"},

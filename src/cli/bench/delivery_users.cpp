@@ -35,7 +35,7 @@ std::string DeliveryUsers::name(std::int64_t number) { return fmt::format("user-
 
 std::string DeliveryUsers::overrides(std::int64_t number) const {
   const std::int64_t minute = due_minute(number);
-  return fmt::format(R"({{"due":"{:02}:{:02}:00"}})", minute / 60, minute % 60);
+  return fmt::format(R"({{"due":"{:02}:{:02}"}})", minute / 60, minute % 60);
 }
 
 Instant DeliveryUsers::next_at(std::int64_t number) const {

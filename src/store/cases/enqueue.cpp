@@ -224,6 +224,8 @@ Result<Enqueued> enqueue(Context& context, const NewJob& job, const PlannedFor* 
   if (has_key) hold_key(context, job, row);
   for (const JobId parent : parents.open) tx.insert_dependency(parent, row.id);
   Enqueued answer{.id = row.id, .state = row.state, .ready = ready_of(row)};
+  // Known here, so that nobody has to read it again.
+  answer.ready.has_options = !job.options.limits.empty() || job.options.notifies;
   if (cancelled) {
     finish_at_once(context, row, JobState::cancelled, "dependency_not_met", answer);
   } else if (row.deadline && *row.deadline <= context.now) {

@@ -68,6 +68,18 @@ Result<SubjectRow> find_subject(Context& context, ScheduleId schedule, std::stri
   return *std::move(row);
 }
 
+Result<std::vector<std::optional<SubjectRow>>> find_subjects(Context& context, ScheduleId schedule,
+                                                             std::span<const std::string_view> names) {
+  TRY_ASSIGN(const ScheduleRow owner, find_schedule(context, schedule));
+  std::vector<std::optional<SubjectRow>> found;
+  found.reserve(names.size());
+  for (const std::string_view name : names) {
+    found.push_back(context.tx.subject(schedule, name));
+    if (found.back() && !lives(*found.back(), owner)) found.back().reset();
+  }
+  return found;
+}
+
 void retire_subject(Context& context, SubjectRow& subject) {
   const std::optional<Instant> next_at_before = subject.next_at;
   subject.deleted_at = context.now;
@@ -171,23 +183,7 @@ CancelStep cancel_unstarted_jobs(Context& context, const OutcomeKey& after, std:
 
 namespace {
 
-Result<PutSubject> put_subject_row(Context& context, const ScheduleRow& owner, const SubjectEdit& edit) {
-  if (edit.subject.size() > kKeyBytesMax) {
-    return invalid_request(
-        fmt::format("the subject has {} bytes; at most {} are allowed", edit.subject.size(), kKeyBytesMax));
-  }
-  const auto known = context.tx.subject(owner.id, edit.subject);
-  const bool exists = known && lives(*known, owner);
-  TRY(check_revision(edit.subject, edit.if_version, exists ? known->version : 0));
-  SubjectRow row{.schedule = owner.id, .subject = edit.subject};
-  if (exists) row = *known;
-  if (known) {
-    // Of one that is gone this is what stays behind.
-    row.version = known->version;
-    row.position = known->position;
-    row.cursor = known->cursor;
-  }
-  row.generation = owner.generation;
+Result<void> apply_edit(Context& context, const SubjectEdit& edit, SubjectRow& row) {
   if (edit.cursor) {
     if (row.cursor && *edit.cursor < *row.cursor) {
       return failed(ErrorCode::conflict,
@@ -202,10 +198,44 @@ Result<PutSubject> put_subject_row(Context& context, const ScheduleRow& owner, c
   if (edit.next_at) row.next_at = *edit.next_at;
   raise_to(row.position, edit.position);
   if (edit.state) change_state(context, row, *edit.state);
-  if (!known) {
-    context.tx.insert_subject(row);
-    return PutSubject{.row = std::move(row), .fate = SubjectFate::created};
+  return {};
+}
+
+// Nothing if there is one of that name, be it deleted.
+Result<std::optional<PutSubject>> make_subject_row(Context& context, const ScheduleRow& owner,
+                                                   const SubjectEdit& edit) {
+  TRY(check_revision(edit.subject, edit.if_version, 0));
+  SubjectRow row{.schedule = owner.id, .subject = edit.subject};
+  row.generation = owner.generation;
+  TRY(apply_edit(context, edit, row));
+  if (!context.tx.insert_subject(row)) return std::nullopt;
+  return PutSubject{.row = std::move(row), .fate = SubjectFate::created};
+}
+
+Result<PutSubject> put_subject_row(Context& context, const ScheduleRow& owner, const SubjectEdit& edit) {
+  if (edit.subject.size() > kKeyBytesMax) {
+    return invalid_request(
+        fmt::format("the subject has {} bytes; at most {} are allowed", edit.subject.size(), kKeyBytesMax));
   }
+  if (edit.is_new && !edit.if_version) {
+    TRY_ASSIGN(auto made, make_subject_row(context, owner, edit));
+    if (made) return *std::move(made);
+  }
+  const auto known = context.tx.subject(owner.id, edit.subject);
+  if (!known) {
+    TRY_ASSIGN(auto made, make_subject_row(context, owner, edit));
+    return made ? *std::move(made) : PutSubject{};  // nothing only if the transaction has failed
+  }
+  const bool exists = lives(*known, owner);
+  TRY(check_revision(edit.subject, edit.if_version, exists ? known->version : 0));
+  SubjectRow row{.schedule = owner.id, .subject = edit.subject};
+  if (exists) row = *known;
+  // Of one that is gone this is what stays behind.
+  row.version = known->version;
+  row.position = known->position;
+  row.cursor = known->cursor;
+  row.generation = owner.generation;
+  TRY(apply_edit(context, edit, row));
   if (exists && row == *known) return PutSubject{.row = std::move(row), .fate = SubjectFate::unchanged};
   ++row.version;
   context.tx.update_subject(known->next_at, row);

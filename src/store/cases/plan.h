@@ -14,6 +14,8 @@ Result<DeletedSchedule> delete_schedule_row(Context& context, std::string_view t
 Result<ScheduleRow> find_schedule(Context& context, ScheduleId id);
 Result<ScheduleRow> find_schedule(Context& context, std::string_view tenant, std::string_view name);
 Result<SubjectRow> find_subject(Context& context, ScheduleId schedule, std::string_view subject);
+Result<std::vector<std::optional<SubjectRow>>> find_subjects(Context& context, ScheduleId schedule,
+                                                             std::span<const std::string_view> names);
 // Whether its jobs are to be left alone. (invariant 32)
 bool holds_its_jobs(const ScheduleRow& schedule, Instant now);
 // One of an earlier life of its schedule does not.

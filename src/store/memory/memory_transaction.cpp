@@ -294,10 +294,11 @@ bool MemoryTransaction::is_enabled(ScheduleId schedule, std::string_view subject
   return !row || row->enabled;
 }
 
-void MemoryTransaction::insert_subject(const SubjectRow& row) {
+bool MemoryTransaction::insert_subject(const SubjectRow& row) {
   const SubjectKey key{row.schedule, row.subject};
-  CHECK(!tables_.subjects.find(key));
+  if (tables_.subjects.find(key)) return false;
   tables_.subjects.put(key, row);
+  return true;
 }
 
 void MemoryTransaction::update_subject(std::optional<Instant> next_at_before, const SubjectRow& row) {

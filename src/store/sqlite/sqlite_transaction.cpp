@@ -520,10 +520,11 @@ bool SqliteTransaction::is_enabled(ScheduleId schedule, std::string_view subject
   return one(queries_->is_enabled, [](const Query& query) { return query.integer(0) != 0; }).value_or(true);
 }
 
-void SqliteTransaction::insert_subject(const SubjectRow& row) {
+bool SqliteTransaction::insert_subject(const SubjectRow& row) {
   queries_->insert_subject.run(row.schedule, row.subject, row.generation, row.version, row.position,
                                OrNull{row.open_job}, row.cursor, OrNull{row.overrides}, OrNull{row.state},
                                row.deleted_at, row.enabled, row.status, row.last_slot, row.last_run_at, row.next_at);
+  return !failed() && connection_.changes() == 1;
 }
 
 void SqliteTransaction::update_subject(std::optional<Instant> next_at_before, const SubjectRow& row) {

@@ -90,7 +90,7 @@ class SqliteTransaction final : public Transaction {
   std::vector<SubjectRow> subjects_above(const SubjectKey& after, std::size_t limit) override;
   void erase_subject(const SubjectKey& key) override;
   bool is_enabled(ScheduleId schedule, std::string_view subject) override;
-  void insert_subject(const SubjectRow& row) override;
+  bool insert_subject(const SubjectRow& row) override;
   void update_subject(std::optional<Instant> next_at_before, const SubjectRow& row) override;
   void add_subjects(ScheduleId schedule, std::int64_t change) override;
   std::optional<Instant> next_subject_at(ScheduleId schedule) override;

@@ -46,7 +46,7 @@ SELECT enabled FROM subjects WHERE schedule = ?1 AND subject = ?2
 -- name: insert_subject
 INSERT INTO subjects (schedule, subject, generation, version, position, open_job, cursor, overrides, state, deleted_at,
                       enabled, status, last_slot, last_run_at, next_at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15) ON CONFLICT DO NOTHING
 
 -- Without its next time: the index stays as it is.
 -- name: update_subject
