@@ -17,8 +17,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     CHECK(again && write_options(*again) == written);
   }
   if (const auto detail = read_detail(text)) CHECK(read_detail(write_detail(*detail)) == *detail);
-  if (const auto state = read_subject_state(text)) {
-    CHECK(read_subject_state(write_subject_state(*state)) == *state);
+  SubjectRow subject;
+  subject.state = text;
+  if (const auto state = read_subject_state(subject)) {
+    SubjectRow written;
+    write_subject_state(*state, written);
+    CHECK(read_subject_state(written) == *state);
   }
   if (const auto json = parse_json(text)) {
     const auto retry = parse_retry_json(text, *json, "retry");

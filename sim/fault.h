@@ -30,14 +30,31 @@ enum class Fault : std::uint8_t {
   bulk_retry,
   stale_word,
   hopeless_request,
+  subject_word,
 };
 
-inline constexpr std::array<std::string_view, 21> kFaultNames{
-    "crash",           "crash_at_commit", "power_loss",     "power_loss_at_commit", "drain",
-    "pause",           "slow_disk",       "refused_commit", "lost_answer",          "disk_full",
-    "clock_jump",      "schedule_edit",   "schedule_pause", "schedule_resume",      "schedule_delete",
-    "schedule_create", "rule_change",     "operator_word",  "bulk_retry",           "stale_word",
-    "hopeless_request"};
+inline constexpr std::array<std::string_view, 22> kFaultNames{"crash",
+                                                              "crash_at_commit",
+                                                              "power_loss",
+                                                              "power_loss_at_commit",
+                                                              "drain",
+                                                              "pause",
+                                                              "slow_disk",
+                                                              "refused_commit",
+                                                              "lost_answer",
+                                                              "disk_full",
+                                                              "clock_jump",
+                                                              "schedule_edit",
+                                                              "schedule_pause",
+                                                              "schedule_resume",
+                                                              "schedule_delete",
+                                                              "schedule_create",
+                                                              "rule_change",
+                                                              "operator_word",
+                                                              "bulk_retry",
+                                                              "stale_word",
+                                                              "hopeless_request",
+                                                              "subject_word"};
 
 class FaultCounts {
  public:

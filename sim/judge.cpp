@@ -42,9 +42,10 @@ void Judge::committed(const std::vector<Op>& ops, bool answered) {
   }
   for (const auto& slot : final_slots_) {
     findings_.expect(final_outcomes_.contains(slot), 3, "slot {} of schedule {} ended without an outcome",
-                     ShownTime{slot.second}, slot.first.value);
+                     ShownTime{slot.slot}, slot.schedule.value);
   }
   slots_.end_of_transaction(now_, model_);
+  subjects_.end_of_transaction(now_, model_);
   follow_ups_due_.clear();
   follow_ups_made_.clear();
   final_slots_.clear();
@@ -55,7 +56,7 @@ void Judge::undone(const std::vector<Op>& ops) {
   a_commit_failed_ = true;
   for (const Op& op : ops) {
     if (const auto* inserted = std::get_if<JobInserted>(&op);
-        inserted && inserted->row.slot && inserted->row.schedule) {
+        inserted && inserted->row.slot && inserted->row.schedule && !subjects_.knows(inserted->row.schedule)) {
       slots_.note_undone(inserted->row);
     }
   }
@@ -71,14 +72,20 @@ void Judge::see(const JobInserted& op) {
              to_string(op.row.state), ShownTime{op.row.run_at},
              op.row.slot ? " slot " + format_instant(*op.row.slot) : "");
   LiveJob job{.row = op.row, .tenant = op.lane.tenant, .queue = op.lane.queue, .type = op.type};
-  job.spec = specs_.job(op.payload);
+  job.spec = specs_.job(op.payload, op.row.slot.has_value());
   job.known_since = boot_;
   if (job.spec == nullptr) return findings_.add(4, "job {} was stored, but nobody asked for {}", Shown{id}, op.payload);
   findings_.expect(job.tenant == job.spec->tenant, 28, "job {} of {} is stored under {}", Shown{id}, job.spec->tenant,
                    job.tenant);
   findings_.expect(!model_.archive.contains(id) && !model_.live.contains(id), 14, "id {} is given twice", Shown{id});
   model_.highest = std::max(model_.highest, id);
-  if (op.row.slot && op.row.schedule) slots_.insert_job(op.row);
+  if (op.row.slot && subjects_.knows(op.row.schedule)) {
+    subjects_.insert_job(op.row, now_);
+  } else if (op.row.slot && op.row.schedule) {
+    slots_.insert_job(op.row);
+  } else {
+    subjects_.insert_plain_job(op.row, op.lane.tenant, op.payload);
+  }
   if (job.spec->follows) {
     follow_ups_made_.insert(op.payload);
     findings_.expect(follow_ups_seen_.insert(op.payload).second, 30, "the follow-up {} was made twice", op.payload);
@@ -123,6 +130,7 @@ void Judge::see(const JobUpdated& op) {
     findings_.expect(asks_ == Asks::retry, 14, "job {} left the DLQ, and nobody asked", Shown{id});
     findings_.expect(op.after.attempts == 0, 16, "job {} came out of the DLQ without fresh attempts", Shown{id});
     job.losses = job.releases = job.rate_limits = 0;
+    job.was_parked = true;
   } else {
     findings_.expect(op.after.attempts == job.row.attempts && op.after.token == job.row.token, 10,
                      "attempts or token of {} changed without an attempt", Shown{id});
@@ -162,7 +170,7 @@ void Judge::see(const JobArchived& op) {
     // An operator discarded or cancelled it.
     findings_.expect(state == JobState::cancelled, 14, "job {} left the DLQ as {}", Shown{id}, to_string(state));
   }
-  if (job.row.schedule && job.row.slot) final_slots_.emplace(job.row.schedule, *job.row.slot);
+  if (job.row.schedule && job.row.slot) final_slots_.insert({job.row.schedule, job.row.subject, *job.row.slot});
   plain_changed(job, false);
   model_.archive.emplace(id, ArchivedJob{.state = state, .lane = job.row.lane});
   model_.live.erase(found);
@@ -211,8 +219,7 @@ void Judge::see(const LeaseInserted& op) {
   findings_.expect(job.row.run_at <= now_, 8, "job {} was claimed before its time, {}", name,
                    ShownTime{job.row.run_at});
   findings_.expect(!job.row.deadline || *job.row.deadline > now_, 22, "job {} was claimed after its deadline", name);
-  findings_.expect(!job.row.schedule || slots_.is_running(job.row.schedule, now_), 32,
-                   "job {} was claimed while its schedule is paused", name);
+  findings_.expect(!is_held(job.row, now_), 32, "job {} was claimed while its schedule or subject is paused", name);
   findings_.expect(!rules_.is_paused(job.tenant, job.queue), 32,
                    "job {} was claimed while {} or its queue {} is paused", name, job.tenant, job.queue);
   plain_changed(job, false);
@@ -246,7 +253,7 @@ void Judge::see(const LeaseErased& op) {
   const auto found = model_.live.find(op.job);
   if (found == model_.live.end() || !found->second.lease) return;
   flush(op.job);
-  endings_.emplace(op.job, Ending{.job = found->second});
+  endings_.emplace(op.job, Ending{.job = found->second, .next_check = subjects_.next_check(found->second.row)});
   found->second.lease.reset();
 }
 
@@ -262,21 +269,46 @@ void Judge::see(const AttemptInserted& op) {
 // ---- Outcomes -----------------------------------------------------------------------------------------------------
 
 void Judge::see(const OutcomePut& op) {
-  OutcomeRow& known = model_.outcomes[{op.row.schedule, op.row.subject, op.row.slot}];
-  if (known.outcome) {
+  const OutcomeKey key{op.row.schedule, op.row.subject, op.row.slot};
+  trace_.say(now_, "outcome of {} of {}, {}{}: {} {}, {} in minute {}", op.row.subject, op.row.schedule.value,
+             ShownTime{op.row.slot}, op.row.until ? " to " + format_instant(*op.row.until) : "",
+             op.row.outcome  ? to_string(*op.row.outcome)
+             : op.row.parked ? "parked"
+                             : "open",
+             op.row.reason, op.row.count, op.row.local_minute);
+  OutcomeRow& known = model_.outcomes[key];
+  const bool by_subject = subjects_.knows(op.row.schedule);
+  // A range of checks that fell due while one was open may grow.
+  const bool grows = by_subject && known.outcome && !known.job && known.reason == op.row.reason && op.row.until &&
+                     op.row.count == known.count + 1 && *op.row.until > known.until.value_or(known.slot);
+  if (known.outcome && !grows) {
     findings_.expect(known.outcome == op.row.outcome && known.count == op.row.count, 3,
                      "slot {} of schedule {} has its outcome, and got another", ShownTime{op.row.slot},
                      op.row.schedule.value);
   }
+  if (known.schedule) count_outcome(known, -known.count);
+  count_outcome(op.row, op.row.count);
+  if (grows) counted_.finalized += static_cast<std::uint64_t>(op.row.count - known.count);
   if (op.row.outcome && !known.outcome) {
-    final_outcomes_.emplace(op.row.schedule, op.row.slot);
+    final_outcomes_.insert(key);
     counted_.finalized += static_cast<std::uint64_t>(op.row.count);
     if (*op.row.outcome == JobState::missed) counted_.missed += static_cast<std::uint64_t>(op.row.count);
     trace_.add(static_cast<std::uint64_t>(*op.row.outcome));
     trace_.add(op.row.slot);
   }
-  if (!op.row.job) slots_.close(op.row);
-  known = op.row;
+  const OutcomeRow before = std::exchange(known, op.row);
+  if (by_subject) {
+    subjects_.put_outcome(before, op.row, now_);
+  } else if (!op.row.job) {
+    slots_.close(op.row);
+  }
+}
+
+void Judge::count_outcome(const OutcomeRow& row, std::int64_t count) {
+  constexpr std::int64_t kMinutes = 1440;
+  const std::int64_t day = (row.local_minute - (row.local_minute < 0 ? kMinutes - 1 : 0)) / kMinutes;
+  const JobState state = row.outcome.value_or(row.parked ? JobState::dlq : kOpenOutcome);
+  outcome_counts_[row.schedule][day][{static_cast<int>(row.local_minute - day * kMinutes), state}] += count;
 }
 
 void Judge::see(const OutcomeErased& op) {
@@ -284,6 +316,45 @@ void Judge::see(const OutcomeErased& op) {
   if (found == model_.outcomes.end()) return;
   findings_.expect(found->second.outcome.has_value(), 1, "the row of an occurrence without an outcome was erased");
   model_.outcomes.erase(found);
+}
+
+// ---- Schedules and subjects ---------------------------------------------------------------------------------------
+
+void Judge::see(const SubjectPut& op) {
+  trace_.say(now_, "subject {} of {}: next {}, position {}{}{}", op.row.subject, op.row.schedule.value,
+             op.row.next_at ? format_instant(*op.row.next_at) : "none",
+             op.row.position ? format_instant(*op.row.position) : "none",
+             op.row.cursor ? ", cursor " + format_instant(*op.row.cursor) : "", op.row.deleted_at ? ", deleted" : "");
+  if (subjects_.knows(op.row.schedule)) {
+    if (op.row.next_at) trace_.add(*op.row.next_at);
+    subjects_.put_subject(op.row, now_);
+  } else {
+    slots_.put_subject(op.row);
+  }
+}
+
+void Judge::see(const SubjectErased& op) {
+  if (subjects_.knows(op.key.schedule)) {
+    subjects_.erase_subject(op.key);
+  } else {
+    slots_.erase_subject(op.key.schedule);
+  }
+}
+
+void Judge::see(const SchedulePut& op) {
+  slots_.put_schedule(op.row);
+  subjects_.put_schedule(op.row, now_);
+}
+
+void Judge::see(const ScheduleErased& op) {
+  slots_.erase_schedule(op.id);
+  subjects_.erase_schedule(op.id);
+  outcome_counts_.erase(op.id);
+}
+
+bool Judge::is_held(const JobRow& row, Instant now) const {
+  if (!row.schedule) return false;
+  return !slots_.is_running(row.schedule, now) || !subjects_.is_enabled(row.schedule, row.subject);
 }
 
 // ---- Clients ------------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@
 #include "sim/model.h"
 #include "sim/rules.h"
 #include "sim/slots.h"
+#include "sim/subjects.h"
 #include "sim/trace.h"
 #include "sim/verdict.h"
 #include "sim/witness.h"
@@ -26,7 +27,12 @@ namespace carillon::sim {
 class Judge {
  public:
   Judge(const Specs& specs, const StoreClock& clock, Trace& trace)
-      : specs_(specs), clock_(clock), trace_(trace), slots_(specs, findings_), rules_(findings_) {}
+      : specs_(specs),
+        clock_(clock),
+        trace_(trace),
+        slots_(specs, findings_),
+        subjects_(specs, findings_),
+        rules_(findings_) {}
   Judge(const Judge&) = delete;
   Judge& operator=(const Judge&) = delete;
   ~Judge() = default;
@@ -35,6 +41,7 @@ class Judge {
   Findings& findings() { return findings_; }
   Rules& rules() { return rules_; }
   const Slots& slots() const { return slots_; }
+  Subjects& subjects() { return subjects_; }
   const Model& model() const { return model_; }
 
   // ---- What was stored ----
@@ -83,6 +90,7 @@ class Judge {
     std::optional<JobRow> back;
     std::optional<ArchiveRow> archived;
     std::optional<AttemptRow> attempt;
+    std::optional<Instant> next_check;  // which a failed check yields to
   };
   struct Expected {
     JobState state = JobState::queued;
@@ -104,10 +112,10 @@ class Judge {
   void see(const LeaseErased& op);
   void see(const OutcomePut& op);
   void see(const OutcomeErased& op);
-  void see(const SubjectPut& op) { slots_.put_subject(op.row); }
-  void see(const SubjectErased& op) { slots_.erase_subject(op.key.schedule); }
-  void see(const SchedulePut& op) { slots_.put_schedule(op.row); }
-  void see(const ScheduleErased& op) { slots_.erase_schedule(op.id); }
+  void see(const SubjectPut& op);
+  void see(const SubjectErased& op);
+  void see(const SchedulePut& op);
+  void see(const ScheduleErased& op);
   void see(const KeyPut&) {}
   void see(const KeyErased&) {}
   void see(const DependencyInserted& op);
@@ -119,12 +127,19 @@ class Judge {
   void judge_result(const Ending& ending, std::optional<AttemptResult> result, const Word* word);
   Expected expect(const Ending& ending, std::optional<AttemptResult> result, const Word* word) const;
   void expect_retry(const Ending& ending, const Word* word, Expected& expected) const;
+  void expect_yield(const Ending& ending, Expected& expected) const;
+  void judge_learning(const Ending& ending, std::optional<AttemptResult> result, const Word* word, JobState state);
+  // Its schedule does not run, or its subject is not enabled. (invariant 32)
+  bool is_held(const JobRow& row, Instant now) const;
+  void count_outcome(const OutcomeRow& row, std::int64_t count);
   void judge_follow_ups(const Ending& ending, const Word* word, JobState state);
   void flush(JobId job);
   void moves(const LiveJob& job, JobState to);
   void forget_startable();
   bool is_startable(const LiveJob& job, const RoundState& state);
   void judge_turns(const Run& run);
+  void compare_plans(Transaction& tx);
+  void compare_outcome_counts(StoreReader& reader);
   void plain_changed(const LiveJob& job, bool is_there);
 
   const Specs& specs_;
@@ -132,9 +147,14 @@ class Judge {
   Trace& trace_;
   Findings findings_;
   Slots slots_;
+  Subjects subjects_;
   Rules rules_;
   Model model_;
   Asks asks_ = Asks::nothing;
+
+  // By schedule, then local day: how many occurrences of which minute ended how, or have not.
+  using DayCounts = std::map<std::pair<int, JobState>, std::int64_t>;
+  std::map<ScheduleId, std::map<std::int64_t, DayCounts>> outcome_counts_;
 
   // Of the transaction under way.
   Instant now_;
@@ -142,8 +162,8 @@ class Judge {
   std::map<JobId, Ending> endings_;
   std::set<std::string> follow_ups_due_;
   std::set<std::string> follow_ups_made_;
-  std::set<std::pair<ScheduleId, Instant>> final_slots_;
-  std::set<std::pair<ScheduleId, Instant>> final_outcomes_;
+  std::set<OutcomeKey> final_slots_;
+  std::set<OutcomeKey> final_outcomes_;
 
   // Of the node that runs.
   bool node_is_up_ = false;

@@ -75,8 +75,8 @@ void Judge::started(const Run& run) {
   job.lease->started = clock_.boot();
   findings_.expect(!rules_.is_gated(job.tenant, job.spec->notifies, now), 27, "job {} started behind a closed gate",
                    Shown{run.job.id});
-  findings_.expect(!job.row.deadline || *job.row.deadline > now || job.lease->claimed < clock_.boot(), 22,
-                   "job {} started after its deadline", Shown{run.job.id});
+  findings_.expect(!job.row.deadline || *job.row.deadline > now, 22, "job {} started after its deadline",
+                   Shown{run.job.id});
 }
 
 void Judge::said(const Finished& finished) {
@@ -88,6 +88,8 @@ void Judge::said(const Finished& finished) {
     case Finished::How::held: word.how = Word::How::held; break;
   }
   word.limit = finished.outcome.limit;
+  word.expected_at = finished.outcome.expected_at;
+  word.status = finished.outcome.status;
   word.said_at = clock_.wall();
   word.said_boot = clock_.boot();
   for (const JobRequest& follow_up : finished.outcome.follow_ups) word.follow_ups.push_back(follow_up.payload);
@@ -118,8 +120,7 @@ void Judge::judge_turns(const Run& run) {
   // Entries whose jobs have ended meanwhile use up turns until they are met: then nobody can tell.
   const auto due = static_cast<std::size_t>(std::ranges::count_if(model_.live, [&](const auto& entry) {
     const LiveJob& job = entry.second;
-    return !job.lease && job.row.state == JobState::queued && job.row.run_at <= now &&
-           (!job.row.schedule || slots_.is_running(job.row.schedule, now));
+    return !job.lease && job.row.state == JobState::queued && job.row.run_at <= now && !is_held(job.row, now);
   }));
   if (an_answer_was_lost_ || entries_ > due || a_commit_failed_) {
     passed_over_.clear();
@@ -190,12 +191,18 @@ void Judge::judge_end(Ending& ending) {
                      ShownTime{expected.earliest}, ShownTime{expected.latest});
   }
   judge_follow_ups(ending, word, after.state);
+  judge_learning(ending, result, word, after.state);
   const bool unstarted = lease.started == BootTime::zero();
   rules_.ends({id, lease.token}, unstarted, now_);
 
   if (ending.archived) {
-    if (before.row.schedule && before.row.slot) final_slots_.emplace(before.row.schedule, *before.row.slot);
-    if (after.state == JobState::done) slots_.job_done(before);
+    if (before.row.schedule && before.row.slot)
+      final_slots_.insert({before.row.schedule, before.row.subject, *before.row.slot});
+    if (after.state == JobState::done && subjects_.knows(before.row.schedule)) {
+      subjects_.job_done(before);
+    } else if (after.state == JobState::done) {
+      slots_.job_done(before);
+    }
     model_.archive.emplace(id, ArchivedJob{.state = after.state, .lane = before.row.lane});
     model_.live.erase(id);
     return;
@@ -277,6 +284,15 @@ void Judge::expect_retry(const Ending& ending, const Word* word, Expected& expec
   }
 }
 
+// A failed check is not tried again once the next one would come first, nor parked for want of attempts.
+void Judge::expect_yield(const Ending& ending, Expected& expected) const {
+  if (!ending.next_check || !ending.job.row.slot) return;
+  const bool ended_so = ending.archived && ending.archived->job.state == JobState::skipped;
+  const bool must = expected.state == JobState::dlq || expected.earliest >= *ending.next_check;
+  const bool may = expected.latest >= *ending.next_check;
+  if (must || (may && ended_so)) expected.state = JobState::skipped;
+}
+
 // What becomes of the job, from the words of semantics.md alone. (invariants 12, 15, 16)
 Judge::Expected Judge::expect(const Ending& ending, std::optional<AttemptResult> result, const Word* word) const {
   const LiveJob& job = ending.job;
@@ -314,14 +330,19 @@ Judge::Expected Judge::expect(const Ending& ending, std::optional<AttemptResult>
         expected.state = JobState::dlq;
       } else {
         expect_retry(ending, word, expected);
+        expect_yield(ending, expected);
       }
       break;
-    case AttemptResult::timeout: expect_retry(ending, nullptr, expected); break;
+    case AttemptResult::timeout:
+      expect_retry(ending, nullptr, expected);
+      expect_yield(ending, expected);
+      break;
     case AttemptResult::lease_lost:
       expected.losses = job.losses + 1;
       if (job.losses > 0 || (job.spec->max_attempts && expected.attempts >= *job.spec->max_attempts)) {
         expect_retry(ending, nullptr, expected);
       }
+      expect_yield(ending, expected);
       break;
     case AttemptResult::released:
       expected.losses = job.losses;
@@ -354,6 +375,16 @@ Judge::Expected Judge::expect(const Ending& ending, std::optional<AttemptResult>
     case AttemptResult::cancelled: break;
   }
   return expected;
+}
+
+// What is known of a subject after a check of it.
+void Judge::judge_learning(const Ending& ending, std::optional<AttemptResult> result, const Word* word,
+                           JobState state) {
+  const JobRow& row = ending.job.row;
+  if (!row.slot || !subjects_.knows(row.schedule) || !result) return;
+  const bool is_said = *result == AttemptResult::ok || *result == AttemptResult::error;
+  if (state == JobState::skipped && *result != AttemptResult::ok) subjects_.superseded(row);
+  if (is_said && word && word->how == Word::How::returned) subjects_.learnt(row, *word);
 }
 
 void Judge::judge_follow_ups(const Ending& ending, const Word* word, JobState state) {

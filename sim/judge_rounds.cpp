@@ -50,6 +50,8 @@ void Judge::compare(const Counters& counters) {
   same("parked", counters.dlq, counted_.dlq);
   same("missed", counters.missed, counted_.missed);
   same("finalized", counters.finalized, counted_.finalized);
+  // In a healthy system a sweep finds nothing.
+  same("repaired", counters.repaired, 0);
 }
 
 void Judge::forget_startable() {
@@ -68,6 +70,9 @@ void Judge::round_over(const RoundState& state) {
   if (const auto late = slots_.overdue(clock_.wall())) {
     findings_.add(19, "slot {} of {} is due, and a round did not plan it", ShownTime{late->first}, late->second);
   }
+  if (const auto late = subjects_.overdue(clock_.wall())) {
+    findings_.add(19, "a round did not plan {}", *late);
+  }
 }
 
 // ---- Audits -------------------------------------------------------------------------------------------------------
@@ -76,7 +81,7 @@ bool Judge::is_startable(const LiveJob& job, const RoundState& state) {
   const Instant now = clock_.wall();
   if (job.lease || job.row.state != JobState::queued || job.row.run_at > now) return false;
   if (job.row.deadline && *job.row.deadline <= now) return false;
-  if (job.row.schedule && !slots_.is_running(job.row.schedule, now)) {
+  if (is_held(job.row, now)) {
     // One whose schedule is deleted ends when its turn comes.
     const ScheduleRow* const row = slots_.row(job.row.schedule);
     if (!row || !row->deleted_at) return false;
@@ -151,6 +156,7 @@ void Judge::compare_rows(Backend& backend, StoreReader& reader) {
     if (page.size() < kPage) break;
     after = page.back().job.id;
   }
+  compare_plans(tx);
   backend.roll_back();
 
   findings_.expect(jobs.size() == model_.live.size(), 4, "{} live jobs are stored; {} were written", jobs.size(),
@@ -172,6 +178,7 @@ void Judge::compare_rows(Backend& backend, StoreReader& reader) {
   }
 
   // Kept counts against counted ones. (invariant 34)
+  compare_outcome_counts(reader);
   std::map<std::pair<Lane, JobState>, std::int64_t> counts;
   for (const auto& [id, job] : model_.live) {
     ++counts[{model_.lanes.at(job.row.lane), job.lease ? JobState::processing : job.row.state}];
@@ -186,6 +193,61 @@ void Judge::compare_rows(Backend& backend, StoreReader& reader) {
       findings_.expect(count.count == counts[{count.lane, count.state}], 34, "{}/{} has {} jobs that are {}, not {}",
                        count.lane.tenant, count.lane.queue, counts[{count.lane, count.state}], to_string(count.state),
                        count.count);
+    }
+  }
+}
+
+// What happened to occurrences, and where each subject stands: the record of a delivery is as durable as its job.
+void Judge::compare_plans(Transaction& tx) {
+  std::size_t outcomes = 0;
+  for (OutcomeKey after{{}, {}, kInstantMin};;) {
+    const std::vector<OutcomeRow> page = tx.outcomes_above(after, kPage);
+    for (const OutcomeRow& row : page) {
+      const auto found = model_.outcomes.find({row.schedule, row.subject, row.slot});
+      findings_.expect(found != model_.outcomes.end() && found->second == row, 4,
+                       "slot {} of {} of schedule {} is stored otherwise than it was written", ShownTime{row.slot},
+                       row.subject, row.schedule.value);
+    }
+    outcomes += page.size();
+    if (page.size() < kPage) break;
+    after = {page.back().schedule, page.back().subject, page.back().slot};
+  }
+  findings_.expect(outcomes == model_.outcomes.size(), 4, "{} occurrences are stored; {} were written", outcomes,
+                   model_.outcomes.size());
+  std::size_t subjects = 0;
+  for (SubjectKey after;;) {
+    const std::vector<SubjectRow> page = tx.subjects_above(after, kPage);
+    for (const SubjectRow& row : page) {
+      if (!subjects_.knows(row.schedule)) continue;
+      ++subjects;
+      const SubjectRow* const known = subjects_.row({row.schedule, row.subject});
+      findings_.expect(known && *known == row, 4, "subject {} of schedule {} is stored otherwise than it was written",
+                       row.subject, row.schedule.value);
+    }
+    if (page.size() < kPage) break;
+    after = {page.back().schedule, page.back().subject};
+  }
+  findings_.expect(subjects == subjects_.size(), 4, "{} subjects are stored; {} were written", subjects,
+                   subjects_.size());
+}
+
+void Judge::compare_outcome_counts(StoreReader& reader) {
+  for (const auto& [schedule, days] : outcome_counts_) {
+    for (const auto& [day, counts] : days) {
+      const auto kept = reader.outcome_counts(schedule, day);
+      if (!kept) return;
+      std::int64_t sum = 0;
+      for (const OutcomeCount& one : *kept) {
+        const auto seen = counts.find({one.minute, one.outcome});
+        findings_.expect(one.count == (seen == counts.end() ? 0 : seen->second), 34,
+                         "of day {} of schedule {}, minute {}, {} are counted as {}, not {}", day, schedule.value,
+                         one.minute, one.count, to_string(one.outcome), seen == counts.end() ? 0 : seen->second);
+        sum += one.count;
+      }
+      std::int64_t all = 0;
+      for (const auto& [key, count] : counts) all += count;
+      findings_.expect(sum == all, 34, "{} occurrences of day {} of schedule {} are counted; there were {}", sum, day,
+                       schedule.value, all);
     }
   }
 }

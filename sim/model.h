@@ -38,6 +38,7 @@ struct LiveJob {
   std::uint32_t releases = 0;
   std::uint32_t rate_limits = 0;
   std::set<JobId> waits_for;
+  bool was_parked = false;     // an operator took it out of the DLQ
   BootTime startable_since{};  // zero: it was not, when last looked at
   BootTime known_since{};
 };
@@ -50,6 +51,8 @@ struct Word {
   std::optional<RunAt> again;
   std::string limit;
   std::vector<std::string> follow_ups;  // their payloads
+  std::optional<Instant> expected_at;   // of the job's subject
+  std::optional<std::string> status;
   Instant said_at;
   BootTime said_boot{};
 };
@@ -61,7 +64,11 @@ struct KeyHolder {
 };
 
 using AttemptKey = std::pair<JobId, std::int64_t>;
-using OccurrenceName = std::tuple<std::int64_t, Instant>;  // by schedule
+
+// Neither paused nor disabled.
+inline bool runs(const ScheduleRow& row, Instant now) {
+  return row.enabled && !row.deleted_at && (!row.paused_until || *row.paused_until <= now);
+}
 
 struct ArchivedJob {
   JobState state = JobState::done;

@@ -23,7 +23,7 @@ void SimRunner::admit() {
     Going& going = going_[number];
     going.run = std::move(waiting_.front());
     waiting_.pop_front();
-    going.spec = parts_.specs->job(going.run->job.payload);
+    going.spec = parts_.specs->job(going.run->job.payload, going.run->job.slot.has_value());
     add(Step::begin, number, draw_wait(going));
   }
 }
@@ -87,13 +87,22 @@ void SimRunner::begin(std::size_t number) {
   draw(going, number);
 }
 
-Duration SimRunner::draw_duration(const JobSpec& spec) const {
+Duration SimRunner::draw_duration(const Going& going) const {
+  const JobSpec& spec = *going.spec;
   Random& random = *parts_.random;
   Duration takes = random.between(Duration(20ms), Duration(4s));
   const auto kind = random.below(100);
   if (kind < 20) takes = random.between(Duration(4s), Duration(40s));
   if (kind < 4) takes = random.between(Duration(40s), Duration(4min));
-  return std::min(takes, spec.timeout * 9 / 10);
+  if (spec.at_most > Duration(0) && kind < 10) takes = random.between(Duration(1s), spec.at_most);
+  takes = std::min(takes, spec.timeout * 9 / 10);
+  // The last moments before a cutoff, and the first ones after it, are where mistakes are.
+  if (!going.run->job.deadline) return takes;
+  const Duration left = *going.run->job.deadline - parts_.clock->wall();
+  if (left > Duration(5s) && left < spec.timeout && random.percent(30)) {
+    takes = left + random.between(Duration(-2s), Duration(8s));
+  }
+  return takes;
 }
 
 void SimRunner::draw(Going& going, std::size_t number) {
@@ -101,20 +110,38 @@ void SimRunner::draw(Going& going, std::size_t number) {
   const Habits& habits = *parts_.habits;
   const JobSpec& spec = *going.spec;
   going.outcome = draw_outcome(going);
-  Duration takes = draw_duration(spec);
+  Duration takes = draw_duration(going);
   if (random.permille(habits.effect)) add(Step::effect, number, takes / 2);
-  if (random.permille(habits.late)) takes = random.between(spec.timeout, 3 * spec.timeout);
+  if (random.permille(habits.late)) {
+    takes = random.between(spec.timeout, std::min<Duration>(3 * spec.timeout, spec.timeout + 10min));
+  }
   if (random.permille(habits.never)) {
-    going.hangs = true;
-    return;
+    // While one hangs its node looks for lost leases every second: most come back after a while, or days would pass
+    // slowly.
+    going.hangs = random.percent(20);
+    if (going.hangs) return;
+    takes = spec.timeout + random.between(Duration(10min), Duration(90min));
   }
   add(Step::finish, number, takes);
+}
+
+// What a check has found out about its subject.
+Outcome SimRunner::learnt(Outcome outcome, const JobSpec& spec) const {
+  if (!spec.learns) return outcome;
+  Random& random = *parts_.random;
+  if (random.percent(25)) {
+    outcome.expected_at =
+        std::chrono::floor<std::chrono::seconds>(parts_.clock->wall()) + random.between(Duration(-2h), Duration(40h));
+  }
+  if (random.percent(60)) outcome.status = random.percent(20) ? "available" : "pending";
+  return outcome;
 }
 
 Outcome SimRunner::draw_outcome(const Going& going) const {
   Random& random = *parts_.random;
   const Habits& habits = *parts_.habits;
   const JobSpec& spec = *going.spec;
+  if (spec.failures > 0 && random.percent(spec.failures)) return learnt(fail("not this time", "req"), spec);
   if (random.permille(habits.failed)) return fail("it did not work", "req");
   if (random.permille(habits.permanent)) return permanent("it never will");
   if (random.permille(habits.retry_after)) return retry_after(random.between(Duration(1s), Duration(20min)));
@@ -124,7 +151,7 @@ Outcome SimRunner::draw_outcome(const Going& going) const {
                         in(random.between(Duration(1s), Duration(10min))));
   }
   if (random.permille(habits.skipped)) return skipped("nothing to do");
-  Outcome outcome = random.percent(10) ? done("{\"sent\":1}") : done();
+  Outcome outcome = learnt(random.percent(10) ? done("{\"sent\":1}") : done(), spec);
   if (random.permille(habits.follow_up)) {
     const int count = random.between(1, 2);
     for (int i = 0; i < count; ++i) {

@@ -28,7 +28,7 @@ struct Habits {
   int effect = 100;
   int slow_start = 30;
   int late = 6;   // returns after its timeout
-  int never = 2;  // does not return
+  int never = 2;  // hangs for long, or for ever
 };
 
 class SimRunner final : public Runner {
@@ -89,8 +89,9 @@ class SimRunner final : public Runner {
   void finish(std::size_t number);
   void draw(Going& going, std::size_t number);
   Duration draw_wait(const Going& going) const;
-  Duration draw_duration(const JobSpec& spec) const;
+  Duration draw_duration(const Going& going) const;
   Outcome draw_outcome(const Going& going) const;
+  Outcome learnt(Outcome outcome, const JobSpec& spec) const;
 
   const Parts parts_;
   std::shared_ptr<Port> port_;

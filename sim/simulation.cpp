@@ -197,7 +197,7 @@ void Simulation::set_up() {
   const bool begin_calm = std::exchange(calm_, true);
   run_node();
   // About forty schedules in all.
-  const int schedules = random_.between(30, 45);
+  const int schedules = random_.between(25, 38);
   for (int i = 0; i < schedules && !judge_.findings().any(); ++i) {
     const std::string name = fmt::format("schedule-{}", ++names_);
     if (i > 4 && random_.percent(12)) {
@@ -206,6 +206,7 @@ void Simulation::set_up() {
       put(world_.draw_schedule(world_.any_tenant(), name, now()));
     }
   }
+  if (!judge_.findings().any()) set_up_subjects();
   for (int i = 0; i < 6; ++i) change_rule(world_.draw_rule(now()));
   calm_ = begin_calm;
   const BootTime start = boot();

@@ -53,8 +53,8 @@ class Simulation final : private Witness {
     Duration commit_every{};
     Duration jump_every{};
     Duration drain_every{};
-    Duration operation_every = std::chrono::minutes(35);
-    Duration arrival_every = std::chrono::seconds(215);
+    Duration operation_every = std::chrono::minutes(25);
+    Duration arrival_every = std::chrono::seconds(300);
   };
 
   // ---- Commits ----
@@ -95,6 +95,13 @@ class Simulation final : private Witness {
   void say_stale_word();
   void ask_for_the_impossible();
   const ScheduleRow* any_schedule();
+  void set_up_subjects();
+  void put_with_subjects(Kind kind, const std::string& tenant, const std::string& name, int subjects);
+  void put_after_subjects(const ScheduleRow& parent);
+  void put_subject(const ScheduleSpec& schedule, const std::string& name, const SubjectSpec& spec, bool patches);
+  void act_on_subject();
+  void raise_cursor(const Subjects::Named& named);
+  void trigger_subject(const Subjects::Named& named);
 
   const SimulationOptions options_;
   SimulationReport report_;

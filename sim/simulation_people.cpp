@@ -61,6 +61,7 @@ void Simulation::put(const ScheduleSpec& spec) {
 void Simulation::put_after() {
   const ScheduleRow* const parent = any_schedule();
   if (parent == nullptr) return;
+  if (judge_.subjects().knows(parent->id)) return put_after_subjects(ScheduleRow(*parent));
   ScheduleSpec& spec = world_.draw_schedule(parent->tenant, fmt::format("schedule-{}", ++names_), now());
   spec.kind = Kind::after;
   spec.after = parent->name;
@@ -77,7 +78,11 @@ void Simulation::edit_schedule() {
     const ScheduleSpec* const before = specs_.schedule(row.definition);
     if (before && before->kind == Kind::after) return;
     report_.faults.add(Fault::schedule_edit);
-    put(world_.draw_schedule(row.tenant, row.name, now()));
+    if (before && before->fan_out) {
+      put(world_.draw_with_subjects(before->kind, row.tenant, row.name));
+    } else {
+      put(world_.draw_schedule(row.tenant, row.name, now()));
+    }
   } else if (what < 6) {
     report_.faults.add(Fault::schedule_pause);
     std::optional<Instant> until;
@@ -102,8 +107,14 @@ void Simulation::edit_schedule() {
     std::vector<const ScheduleRow*> rows = judge_.slots().rows();
     std::erase_if(rows, [](const ScheduleRow* one) { return !one->deleted_at; });
     if (!rows.empty() && random_.percent(70)) {
-      const ScheduleRow* const gone = random_.pick(rows);
-      put(world_.draw_schedule(gone->tenant, gone->name, now()));
+      const ScheduleRow gone = *random_.pick(rows);
+      const ScheduleSpec* const before = specs_.schedule(gone.definition);
+      if (before && before->fan_out && before->kind == Kind::after) return;
+      if (before && before->fan_out) {
+        put_with_subjects(before->kind, gone.tenant, gone.name, random_.between(1, 4));
+      } else {
+        put(world_.draw_schedule(gone.tenant, gone.name, now()));
+      }
     } else if (random_.percent(30)) {
       put_after();
     } else {
@@ -232,6 +243,7 @@ void Simulation::ask_for_the_impossible() {
 }
 
 void Simulation::operate() {
+  if (random_.percent(30)) return act_on_subject();
   const auto what = random_.below(100);
   if (what < 30) return edit_schedule();
   if (what < 50) {

@@ -9,11 +9,7 @@ namespace carillon::sim {
 
 namespace {
 
-bool runs(const ScheduleRow& row, Instant now) {
-  return row.enabled && !row.deleted_at && (!row.paused_until || *row.paused_until <= now);
-}
-
-bool has_times(const ScheduleSpec* spec) { return spec && spec->kind != Kind::after; }
+bool has_times(const ScheduleSpec* spec) { return spec && spec->kind != Kind::after && !spec->fan_out; }
 
 }  // namespace
 
@@ -194,7 +190,9 @@ void Slots::judge_followers(Instant now) {
     const auto found = schedules_.find(parent);
     if (found == schedules_.end()) continue;
     for (const auto& [id, entry] : schedules_) {
-      if (!entry.spec || entry.spec->kind != Kind::after || entry.row.tenant != found->second.row.tenant) continue;
+      if (!entry.spec || entry.spec->kind != Kind::after || entry.spec->fan_out ||
+          entry.row.tenant != found->second.row.tenant)
+        continue;
       if (entry.spec->after != found->second.row.name || !runs(entry.row, now)) continue;
       // What lies before the position was planned, or cannot be told from what was.
       if (!entry.position || slot > *entry.position) expected.emplace(id, slot);
@@ -218,7 +216,7 @@ void Slots::end_of_transaction(Instant now, const Model& model) {
   if (touched_.empty() && done_.empty()) return;
   for (auto& [id, touched] : touched_) {
     const auto found = schedules_.find(id);
-    if (found == schedules_.end() || !found->second.spec) continue;
+    if (found == schedules_.end() || !found->second.spec || found->second.spec->fan_out) continue;
     if (found->second.spec->kind != Kind::after || (touched.before && has_times(touched.before->spec))) {
       judge_times(found->second, touched, now, model);
     }

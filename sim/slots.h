@@ -1,4 +1,5 @@
-// Which occurrences there must be: the judge plans every schedule for itself and compares, transaction by transaction.
+// Which occurrences there must be: the judge plans every schedule without subjects for itself and compares, transaction
+// by transaction. (Of those with subjects it knows only their rows: see subjects.h.)
 //
 // For each schedule it knows the next slot that is due. Whatever a transaction writes for that schedule must cover
 // every slot from there up to now, each exactly once, as the misfire policy says, and nothing else. (invariants 1, 3,

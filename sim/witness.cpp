@@ -166,10 +166,20 @@ class WitnessedTransaction final : public Transaction {
   std::optional<SubjectRow> subject(ScheduleId schedule, std::string_view subject) override {
     return inner_->subject(schedule, subject);
   }
-  void put_subject(const SubjectRow& row) override {
-    ops_.emplace_back(SubjectPut{.row = row});
-    inner_->put_subject(row);
+  bool is_enabled(ScheduleId schedule, std::string_view subject) override {
+    return inner_->is_enabled(schedule, subject);
   }
+  bool insert_subject(const SubjectRow& row) override {
+    const bool made = inner_->insert_subject(row);
+    if (made) ops_.emplace_back(SubjectPut{.row = row});
+    return made;
+  }
+  void update_subject(std::optional<Instant> next_at_before, const SubjectRow& row) override {
+    ops_.emplace_back(SubjectPut{.row = row});
+    inner_->update_subject(next_at_before, row);
+  }
+  void add_subjects(ScheduleId schedule, std::int64_t change) override { inner_->add_subjects(schedule, change); }
+  std::optional<Instant> next_subject_at(ScheduleId schedule) override { return inner_->next_subject_at(schedule); }
   std::vector<SubjectRow> subjects_above(const SubjectKey& after, std::size_t limit) override {
     return inner_->subjects_above(after, limit);
   }
@@ -184,9 +194,20 @@ class WitnessedTransaction final : public Transaction {
   std::optional<OutcomeRow> outcome(ScheduleId schedule, std::string_view subject, Instant slot) override {
     return inner_->outcome(schedule, subject, slot);
   }
-  void put_outcome(const OutcomeRow& row) override {
+  std::optional<OutcomeRow> outcome_until(ScheduleId schedule, std::string_view subject, Instant slot) override {
+    return inner_->outcome_until(schedule, subject, slot);
+  }
+  bool insert_outcome(const OutcomeRow& row) override {
+    const bool made = inner_->insert_outcome(row);
+    if (made) ops_.emplace_back(OutcomePut{.row = row});
+    return made;
+  }
+  void update_outcome(const OutcomeRow& row) override {
     ops_.emplace_back(OutcomePut{.row = row});
-    inner_->put_outcome(row);
+    inner_->update_outcome(row);
+  }
+  std::size_t open_outcomes(ScheduleId schedule, std::string_view subject, Instant from, std::size_t most) override {
+    return inner_->open_outcomes(schedule, subject, from, most);
   }
   void erase_outcome(ScheduleId schedule, std::string_view subject, Instant slot) override {
     ops_.emplace_back(OutcomeErased{.key = {schedule, std::string(subject), slot}});
@@ -195,14 +216,12 @@ class WitnessedTransaction final : public Transaction {
   std::vector<OutcomeRow> outcomes_above(const OutcomeKey& after, std::size_t limit) override {
     return inner_->outcomes_above(after, limit);
   }
-  std::vector<JobId> jobs_without_outcome(ScheduleId schedule) override {
-    return inner_->jobs_without_outcome(schedule);
+  void add_outcome_count(ScheduleId schedule, std::int64_t local_minute, JobState outcome,
+                         std::int64_t change) override {
+    inner_->add_outcome_count(schedule, local_minute, outcome, change);
   }
-  void add_outcome_count(ScheduleId schedule, Instant slot, JobState outcome, std::int64_t change) override {
-    inner_->add_outcome_count(schedule, slot, outcome, change);
-  }
-  void erase_outcome_counts(ScheduleId schedule, Instant midnight) override {
-    inner_->erase_outcome_counts(schedule, midnight);
+  void erase_outcome_counts(ScheduleId schedule, std::int64_t day) override {
+    inner_->erase_outcome_counts(schedule, day);
   }
 
   std::optional<Document> document(const DocumentKey& key) override { return inner_->document(key); }

@@ -16,7 +16,6 @@ using namespace std::chrono_literals;
 constexpr auto kTypes = std::to_array<const char*>({"mail.send", "report.build", "sync.run", "image.scale"});
 constexpr auto kQueues = std::to_array<const char*>({"default", "default", "default", "mail", "bulk"});
 constexpr auto kLimits = std::to_array<const char*>({"api", "smtp", "gpu"});
-constexpr auto kZones = std::to_array<const char*>({"UTC", "Europe/London", "America/New_York"});
 constexpr auto kDays = std::to_array<const char*>({"sun", "mon", "tue", "wed", "thu", "fri", "sat"});
 constexpr auto kTimes = std::to_array<const char*>({"00:30", "01:30", "02:30", "06:00", "08:00", "12:00", "23:45"});
 constexpr auto kCrons = std::to_array<const char*>(
@@ -28,11 +27,6 @@ constexpr auto kRrules = std::to_array<const char*>(
 Duration time_of(std::string_view text) {
   return std::chrono::hours((text[0] - '0') * 10 + (text[1] - '0')) +
          std::chrono::minutes((text[3] - '0') * 10 + (text[4] - '0'));
-}
-
-std::string time_text(Duration at) {
-  const auto minutes = std::chrono::duration_cast<std::chrono::minutes>(at).count();
-  return fmt::format("{:02}:{:02}", minutes / 60, minutes % 60);
 }
 
 std::string trigger_of(const ScheduleSpec& spec) {
@@ -50,6 +44,9 @@ std::string trigger_of(const ScheduleSpec& spec) {
     case Kind::cron: return fmt::format(R"({{"kind":"cron","cron":"{}"}})", spec.text);
     case Kind::rrule: return fmt::format(R"({{"kind":"rrule","rrule":"{}"}})", spec.text);
     case Kind::after: return fmt::format(R"({{"kind":"after","schedule":"{}"}})", spec.after);
+    case Kind::delivery:
+    case Kind::windows:
+    case Kind::adaptive: break;
   }
   return {};
 }
@@ -76,6 +73,11 @@ std::string limits_json(const JobSpec& spec) {
 }
 
 }  // namespace
+
+std::string time_text(Duration at) {
+  const auto minutes = std::chrono::duration_cast<std::chrono::minutes>(at).count();
+  return fmt::format("{:02}:{:02}", minutes / 60, minutes % 60);
+}
 
 World::World(Specs& specs, Random random) : specs_(specs), random_(random) {
   const int count = random_.between(1, 3);
@@ -143,17 +145,33 @@ ScheduleSpec& World::draw_schedule(const std::string& tenant, const std::string&
   return spec;
 }
 
-std::string World::definition_of(const ScheduleSpec& spec) {
-  const JobSpec& job = *spec.job;
+namespace {
+
+std::string job_json(const JobSpec& job, bool is_delivery) {
+  const std::string retries =
+      is_delivery ? ""
+                  : fmt::format(R"({}"max_attempts":{},)",
+                                job.retry ? "\"retry\":" + format_retry_json(*job.retry) + "," : "", *job.max_attempts);
   return fmt::format(
-      R"({{"name":"{}","enabled":{},"trigger":{},"timezone":"{}","job":{{"type":"{}","queue":"{}","payload":{},)"
-      R"({}"max_attempts":{},"timeout":"{}","lease":"{}","limits":{},"notifies":{},"on_ambiguous":"{}"}},)"
-      R"("misfire":{{"policy":"{}","max":{},"grace":"{}"}},"overlap":"{}","jitter":"{}"}})",
-      spec.name, spec.enabled, trigger_of(spec), spec.zone, job.type, job.queue, job.payload,
-      job.retry ? "\"retry\":" + format_retry_json(*job.retry) + "," : "", *job.max_attempts,
-      format_duration(job.timeout), format_duration(job.lease), limits_json(job), job.notifies,
-      job.on_ambiguous == OnAmbiguous::hold ? "hold" : "retry", name_of(spec.misfire), spec.misfire_max,
-      format_duration(spec.grace), name_of(spec.overlap), format_duration(spec.jitter));
+      R"({{"type":"{}","queue":"{}","payload":{},{}"timeout":"{}","lease":"{}","limits":{},"notifies":{},"on_ambiguous":"{}"}})",
+      job.type, job.queue, job.payload, retries, format_duration(job.timeout), format_duration(job.lease),
+      limits_json(job), job.notifies, job.on_ambiguous == OnAmbiguous::hold ? "hold" : "retry");
+}
+
+}  // namespace
+
+std::string World::definition_of(const ScheduleSpec& spec) {
+  std::string text =
+      fmt::format(R"({{"name":"{}","enabled":{},"fan_out":{},"trigger":{},"timezone":"{}","job":{})", spec.name,
+                  spec.enabled, spec.fan_out, is_by_subject(spec.kind) ? trigger_of_subjects(spec) : trigger_of(spec),
+                  spec.zone, job_json(*spec.job, spec.kind == Kind::delivery));
+  if (spec.on_cutoff) text += R"(,"on_cutoff":)" + job_json(*spec.on_cutoff, false);
+  if (!is_by_subject(spec.kind)) {
+    text += fmt::format(R"(,"misfire":{{"policy":"{}","max":{},"grace":"{}"}},"overlap":"{}","jitter":"{}")",
+                        name_of(spec.misfire), spec.misfire_max, format_duration(spec.grace), name_of(spec.overlap),
+                        format_duration(spec.jitter));
+  }
+  return text + "}";
 }
 
 // ---- Jobs ---------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 
 #include <carillon/job_request.h>
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,11 @@
 #include "sim/spec.h"
 
 namespace carillon::sim {
+
+// Those that the judge's calendar knows.
+inline constexpr auto kZones = std::to_array<const char*>({"UTC", "Europe/London", "America/New_York"});
+
+std::string time_text(Duration at);  // 08:30
 
 // A rule in both languages: the judge's, and the JSON of the documentation.
 struct RulePut {
@@ -32,6 +38,11 @@ class World {
   // A schedule, new or under a name that there is already, and its definition.
   ScheduleSpec& draw_schedule(const std::string& tenant, const std::string& name, Instant now);
   static std::string definition_of(const ScheduleSpec& spec);
+  // The same of one with subjects.
+  ScheduleSpec& draw_with_subjects(Kind kind, const std::string& tenant, const std::string& name);
+  // A subject, or a change of one, and what is said about it.
+  SubjectSpec& draw_subject(const ScheduleSpec& schedule, const SubjectSpec* before, Instant now);
+  static std::string body_of(const SubjectSpec& spec);
 
   // What somebody enqueues. `recent` are jobs that it may wait for.
   struct Wanted {
@@ -46,6 +57,11 @@ class World {
 
  private:
   void draw_options(JobSpec& spec);
+  Duration draw_time();
+  void draw_delivery(ScheduleSpec& spec, JobSpec& job);
+  void draw_windows(ScheduleSpec& spec, JobSpec& job);
+  static std::string trigger_of_subjects(const ScheduleSpec& spec);
+  void draw_checks(ScheduleSpec& spec, JobSpec& job);
   RulePut draw_settings();
   RulePut draw_limit();
 

@@ -6,6 +6,7 @@
 #include <carillon/job_info.h>
 #include <carillon/job_request.h>
 #include <carillon/schedule.h>
+#include <carillon/subject.h>
 
 #include <cstdint>
 #include <optional>
@@ -41,7 +42,7 @@ struct JobList {
   JobId next_before;          // pass it to go on; none: this was the last page
 };
 
-enum class BulkAction : std::uint8_t { retry, cancel, discard };
+enum class BulkAction : std::uint8_t { retry, cancel, discard, backfill };
 
 std::string_view to_string(BulkAction action);
 
@@ -65,6 +66,12 @@ struct PreviewTime {
   std::optional<Instant> at;  // nothing: a clock change made this time impossible, and the policy skips it
   std::string local;
   std::string note;
+  // Of a delivery: the day that begins at `at`, and when it is given up.
+  std::string day;
+  std::optional<Instant> cutoff;
+  // Of windows: the one whose job is due at `at`.
+  std::optional<Instant> window_start;
+  std::optional<Instant> window_end;
 };
 
 class Client {
@@ -112,12 +119,50 @@ class Client {
   struct TriggerOptions {
     std::optional<std::string> payload;
     std::optional<int> priority;  // 2 unless told otherwise
+    std::string subject;          // of a schedule with fan_out
+    // Of windows: this one, whether it was run or not. It never moves the cursor.
+    std::optional<Instant> window_start;
+    std::optional<Instant> window_end;
   };
   virtual Result<EnqueuedJob> trigger(std::string_view tenant, std::string_view name,
                                       const TriggerOptions& options) = 0;
-  virtual Result<std::vector<PreviewTime>> preview(std::string_view tenant, std::string_view name,
-                                                   std::size_t count) = 0;
-  virtual Result<Explanation> explain_schedule(std::string_view tenant, std::string_view name) = 0;
+  // Of a subject of it, if one is named; else as the schedule alone says.
+  virtual Result<std::vector<PreviewTime>> preview(std::string_view tenant, std::string_view name, std::size_t count,
+                                                   std::string_view subject = {}) = 0;
+  virtual Result<Explanation> explain_schedule(std::string_view tenant, std::string_view name,
+                                               std::string_view subject = {}) = 0;
+  // Runs every window of [from, to) by hand, of one subject or of all; never moves a cursor. Survives a restart.
+  struct BackfillRequest {
+    std::string subject;  // "": all
+    Instant from;
+    Instant to;
+  };
+  virtual Result<BulkInfo> backfill(std::string_view tenant, std::string_view name, const BackfillRequest& request) = 0;
+
+  // ---- Subjects of a schedule with fan_out; without it `conflict` ----
+  // `body` is the JSON of the documentation; what it leaves out is as the schedule has it.
+  virtual Result<PutSubjectAnswer> put_subject(std::string_view tenant, std::string_view schedule,
+                                               std::string_view subject, std::string_view body,
+                                               std::optional<std::int64_t> if_version = std::nullopt) = 0;
+  // What the body leaves out stays, null takes away.
+  virtual Result<PutSubjectAnswer> patch_subject(std::string_view tenant, std::string_view schedule,
+                                                 std::string_view subject, std::string_view body,
+                                                 std::optional<std::int64_t> if_version = std::nullopt) = 0;
+  // A body a line, each with its `subject`; all of them or none. An error names the line.
+  virtual Result<ImportedSubjects> import_subjects(std::string_view tenant, std::string_view schedule,
+                                                   std::string_view lines) = 0;
+  virtual Result<SubjectInfo> subject(std::string_view tenant, std::string_view schedule, std::string_view subject) = 0;
+  virtual Result<SubjectList> subjects(std::string_view tenant, std::string_view schedule, const SubjectQuery& query,
+                                       std::string_view cursor, std::size_t limit) = 0;
+  virtual Result<void> delete_subject(std::string_view tenant, std::string_view schedule, std::string_view subject) = 0;
+
+  // ---- Outcomes ----
+  // Of the day `date`, written 2026-03-29, by the local clock of each occurrence.
+  virtual Result<std::vector<OutcomeMinute>> outcomes_of_day(std::string_view tenant, std::string_view schedule,
+                                                             std::string_view date) = 0;
+  virtual Result<OutcomeList> outcome_items(std::string_view tenant, std::string_view schedule,
+                                            const OutcomeItemQuery& query, std::string_view cursor,
+                                            std::size_t limit) = 0;
 
   // ---- Settings: JSON objects as documented; nothing clears what was set. Tenant "": for all ----
   virtual Result<void> put_settings(std::string_view tenant, std::string_view settings) = 0;

@@ -143,6 +143,12 @@ struct StoreRecovered {
   Duration after{};  // since the first of them
 };
 
+// Every subject was looked at, and what could not be was put right: in a healthy system nothing is.
+struct SweepStopped {
+  std::uint64_t looked_at = 0;
+  std::uint64_t repaired = 0;
+};
+
 // An objective was over its threshold in so many evaluations in a row: told once, and again only after it recovered.
 struct SloBreached {
   std::string slo;  // job_latency
@@ -157,7 +163,7 @@ struct SloBreached {
 
 using EventBody = std::variant<TickStopped, QueueDepth, InFlight, JobStopped, Finalized, JobChanged, JobPicked,
                                StaleWord, Deferred, RateLimited, Missed, LeaseLost, HandlerAbandoned, EnqueueIgnored,
-                               StoreFailed, StoreRecovered, SloBreached>;
+                               StoreFailed, StoreRecovered, SweepStopped, SloBreached>;
 
 struct Event {
   Instant at;
@@ -185,6 +191,8 @@ struct Counters {
   std::uint64_t late = 0;  // late_success and stale_ack
   std::uint64_t finalized = 0;
   std::uint64_t store_failures = 0;
+  std::uint64_t swept = 0;     // subjects that sweeps looked at
+  std::uint64_t repaired = 0;  // of these, put right
   friend bool operator==(const Counters&, const Counters&) = default;
 };
 

@@ -49,6 +49,7 @@ struct JobOptions {
   std::vector<std::string> limits;
   bool notifies = false;
   bool run_anyway = false;  // also if a job that it depends on does not end as done
+  bool yields = false;      // to the next occurrence: no attempt is made again that would not come before it
   OnAmbiguous on_ambiguous = OnAmbiguous::retry;
   std::vector<std::string> tags;
   std::string meta;        // a JSON object, or nothing
@@ -58,6 +59,7 @@ struct JobOptions {
   std::string idempotency_key;  // "": none
   KeyHold unique_until;
   std::string key;  // readable name of an occurrence, of windows
+  friend bool operator==(const JobOptions&, const JobOptions&) = default;
 };
 
 }  // namespace carillon

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <carillon/job_request.h>
+#include <carillon/subject.h>
 #include <carillon/time.h>
 
 #include <cstdint>
@@ -51,6 +52,11 @@ struct ScheduleInfo {
   std::string last_error;
   Instant created_at;
   Instant updated_at;
+  bool fan_out = false;
+  std::int64_t subjects = 0;         // of one with fan_out
+  std::optional<SubjectInfo> state;  // of one without: where its only subject stands
+  // An edit reaches its subjects in the background; how many it has come by. Nothing: all are as it says.
+  std::optional<std::int64_t> replanned;
 };
 
 }  // namespace carillon

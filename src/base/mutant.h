@@ -21,6 +21,10 @@ enum class Mutant : std::uint8_t {
   gate_only_before_claim,
   key_freed_on_retry,
   dlq_counts_as_open,
+  max_cursor,
+  cancelled_window_blocks_cursor,
+  success_after_cutoff,
+  cutoff_by_tick_time,
   tokens_leak_on_release,
   dependents_fire_twice,
   paused_time_caught_up,
@@ -35,6 +39,9 @@ enum class Mutant : std::uint8_t {
   horizon_too_far,
   missed_range_lost,
   deadline_ignored,
+  naive_utc_day,
+  cutoff_off_by_one,
+  mode_edit_reruns_window,
   last,
 };
 

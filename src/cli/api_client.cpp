@@ -87,7 +87,7 @@ class ApiClient::Transfer {
     Headers headers;
     append(headers, "Accept: application/json, text/event-stream");
     append(headers, "Expect:");
-    if (!request.body.empty()) append(headers, "Content-Type: application/json");
+    if (!request.body.empty()) append(headers, "Content-Type: " + request.type);
     if (!options.key.empty()) append(headers, "Authorization: Bearer " + options.key);
     for (const std::string& header : request.headers) append(headers, header);
     return headers;
@@ -142,14 +142,16 @@ class ApiClient::Transfer {
   }
 
   static std::size_t on_header(const char* data, std::size_t /*one*/, std::size_t size, void* self_pointer) {
-    constexpr std::string_view kName = "retry-after:";
+    ApiResponse& response = static_cast<Transfer*>(self_pointer)->response_;
     const std::string_view line(data, size);
-    if (line.size() > kName.size() && curl_strnequal(data, kName.data(), kName.size()) != 0) {
-      std::string_view value = line.substr(kName.size());
+    const auto read = [line](std::string_view name, std::string& into) {
+      if (line.size() <= name.size() || curl_strnequal(line.data(), name.data(), name.size()) == 0) return;
+      std::string_view value = line.substr(name.size());
       value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
-      value = value.substr(0, value.find_first_of("\r\n"));
-      static_cast<Transfer*>(self_pointer)->response_.retry_after = value;
-    }
+      into = value.substr(0, value.find_first_of("\r\n"));
+    };
+    read("retry-after:", response.retry_after);
+    read("next-cursor:", response.next_cursor);
     return size;
   }
 
@@ -171,20 +173,6 @@ CliResult<ApiResponse> ApiClient::stream(const std::string& path, const Take& ta
   ApiRequest request;
   request.path = path;
   return transfer_->run(options_, request, &take);
-}
-
-std::string percent_encoded(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-                          c == '_' || c == '.' || c == '~';
-    if (is_plain) {
-      out += c;
-    } else {
-      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    }
-  }
-  return out;
 }
 
 }  // namespace carillon

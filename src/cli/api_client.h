@@ -19,7 +19,8 @@ struct ApiRequest {
   std::string method = "GET";
   std::string path;  // with the query, escaped
   std::string body;
-  std::vector<std::string> headers;  // "If-Match: 3"
+  std::string type = "application/json";  // of the body
+  std::vector<std::string> headers;       // "If-Match: 3"
   std::chrono::milliseconds timeout = std::chrono::seconds(60);
 };
 
@@ -27,6 +28,7 @@ struct ApiResponse {
   long status = 0;
   std::string body;
   std::string retry_after;  // the header, or nothing
+  std::string next_cursor;  // the header, or nothing: of an export, as it goes into a query
 };
 
 class ApiClient {
@@ -56,8 +58,5 @@ class ApiClient {
   Options options_;
   std::unique_ptr<Transfer> transfer_;
 };
-
-// For one segment of a path or one value of a query.
-std::string percent_encoded(std::string_view text);
 
 }  // namespace carillon

@@ -47,9 +47,9 @@ CliResult<std::string> filter_json(const BulkCommand& command) {
   return out.str();
 }
 
-std::string sentence(const BulkCommand& command, const JsonValue& bulk) {
+std::string sentence(const std::string& action, const JsonValue& bulk) {
   const std::int64_t failed = bulk.at("failed").as_int();
-  return fmt::format("{} {}: {} jobs{}", command.action, bulk.at("state").as_string("?"), bulk.at("done").as_int(),
+  return fmt::format("{} {}: {} jobs{}", action, bulk.at("state").as_string("?"), bulk.at("done").as_int(),
                      failed == 0 ? "" : fmt::format(", {} could not be changed", failed));
 }
 
@@ -65,10 +65,14 @@ CliResult<Printout> run_bulk(Session& session, const BulkCommand& command) {
   if (command.rate) body.raw("rate", fmt::to_string(*command.rate));
 
   TRY_ASSIGN(JsonValue bulk, session.post(session.tenant_path({"jobs", "bulk"}), body.str()));
-  const std::string id = bulk.at("id").as_string();
-  if (command.detach) return print_done(session, bulk, id);
+  return finish_bulk(session, std::move(bulk), {.action = command.action, .detach = command.detach});
+}
 
-  ProgressBar bar(command.action);
+CliResult<Printout> finish_bulk(Session& session, JsonValue bulk, const BulkEnd& end) {
+  const std::string id = bulk.at("id").as_string();
+  if (end.detach) return print_done(session, bulk, id);
+
+  ProgressBar bar(end.action);
   std::chrono::milliseconds wait = kPollMin;
   for (;;) {
     TRY_ASSIGN(bulk, session.get(session.tenant_path({"bulk", id})));
@@ -79,7 +83,7 @@ CliResult<Printout> run_bulk(Session& session, const BulkCommand& command) {
     wait = std::min(wait * 2, kPollMax);
   }
   bar.clear();
-  Printout out = print_done(session, bulk, sentence(command, bulk));
+  Printout out = print_done(session, bulk, sentence(end.action, bulk));
   const bool all_well = bulk.at("state").as_string() == "done" && bulk.at("failed").as_int() == 0;
   if (!all_well) out.code = ExitCode::failed;
   return out;

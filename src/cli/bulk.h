@@ -23,4 +23,11 @@ struct BulkCommand {
 // shows how far it is. Jobs that could not be worked on make the command fail.
 CliResult<Printout> run_bulk(Session& session, const BulkCommand& command);
 
+struct BulkEnd {
+  std::string action;
+  bool detach = false;
+};
+// The same for work that is begun already, and described by `bulk`.
+CliResult<Printout> finish_bulk(Session& session, JsonValue bulk, const BulkEnd& end);
+
 }  // namespace carillon

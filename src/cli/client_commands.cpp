@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "cli/bulk.h"
+#include "cli/command_tree.h"
 #include "cli/config_commands.h"
 #include "cli/doctor_command.h"
 #include "cli/enqueue_command.h"
@@ -19,7 +20,6 @@
 #include "cli/jobs_commands.h"
 #include "cli/keys_commands.h"
 #include "cli/queues_commands.h"
-#include "cli/schedules_commands.h"
 #include "cli/serve_flags.h"
 #include "cli/session.h"
 #include "cli/slo_command.h"
@@ -32,48 +32,17 @@ namespace carillon {
 
 namespace {
 
-using Run = std::function<CliResult<Printout>(Session& session)>;
-
-void add_options(CLI::App& command, ClientOptions& options) {
-  command.add_option("--server", options.server, "Where the server is (default http://127.0.0.1:7440)")
-      ->type_name("URL")
-      ->group("Server");
-  command.add_option("--tenant", options.tenant, "Whose jobs (default: default)")->type_name("TENANT")->group("Server");
-  command.add_option("--key-file", options.key_file, "File with the key (default CARILLON_KEY, then ./carillon.key)")
-      ->type_name("FILE")
-      ->group("Server");
-  command.add_flag("--json", options.json, "JSON, also on a terminal")->group("Server");
-}
-
-void add_priority(CLI::App& command, std::optional<int>& priority) {
-  CLI::CheckedTransformer names(
-      std::map<std::string, int>{{"critical", 1}, {"high", 2}, {"medium", 3}, {"low", 4}, {"bulk", 5}});
-  names.description("");  // the text of the option says it
-  command.add_option("--priority", priority, "1 to 5, or critical, high, medium, low, bulk")
-      ->type_name("P")
-      ->transform(names);
-}
-
-CliResult<Printout> run_in_session(const ClientOptions& options, const Run& run) {
-  TRY_ASSIGN(ClientTarget target, client_target(options));
-  Session session(std::move(target), {.json = options.json || !stdout_is_terminal()});
-  return run(session);
-}
-
 // Builds the tree. What a command is given is kept alive by its callback.
-class Builder {
+class Builder : private CommandTree {
  public:
-  Builder(CLI::App& app, ExitCode& exit_code)
-      : app_(app), exit_code_(exit_code), options_(std::make_shared<ClientOptions>()) {}
-  Builder(const Builder&) = delete;
-  Builder& operator=(const Builder&) = delete;
-  ~Builder() = default;
+  Builder(CLI::App& app, ExitCode& exit_code) : CommandTree(app, exit_code) {}
 
   void add_all() {
     add_enqueue();
     add_jobs();
     add_dlq();
-    add_schedules();
+    add_schedule_commands(*this);
+    add_subject_commands(*this);
     add_explain();
     add_tenants();
     add_queues();
@@ -86,20 +55,6 @@ class Builder {
   }
 
  private:
-  // What `command` does once it was chosen, and none of its own commands.
-  void on(CLI::App* command, Run run) {
-    add_options(*command, *options_);
-    command->callback([command, run = std::move(run), options = options_, &exit_code = exit_code_] {
-      if (command->get_subcommands().empty()) exit_code = finish(run_in_session(*options, run));
-    });
-  }
-
-  static void add_paging(CLI::App* command, Paging& paging) {
-    command->add_option("--limit", paging.limit, "How many, 1 to 500 (default 50)")->type_name("N");
-    command->add_option("--cursor", paging.cursor, "Go on where the last page ended")->type_name("CURSOR");
-    command->add_flag("--all", paging.all, "Every page");
-  }
-
   static void add_job_filters(CLI::App* command, JobsListRequest& request) {
     command->add_option("--type", request.type, "Of this type")->type_name("TYPE");
     command->add_option("--queue", request.queue, "In this queue")->type_name("QUEUE");
@@ -121,17 +76,9 @@ class Builder {
     command->add_flag("--detach", bulk.detach, "Do not wait for the end; prints the id of the work");
   }
 
-  // A group whose name alone lists.
-  CLI::App* group(const std::string& name, const std::string& help, Run list) {
-    CLI::App* command = app_.add_subcommand(name, help);
-    command->require_subcommand(0, 1);
-    on(command, std::move(list));
-    return command;
-  }
-
   void add_enqueue() {
     auto request = std::make_shared<EnqueueRequest>();
-    CLI::App* command = app_.add_subcommand("enqueue", "Make a job; prints its id");
+    CLI::App* command = app().add_subcommand("enqueue", "Make a job; prints its id");
     command->add_option("type", request->type, "What to do")->required()->type_name("TYPE");
     command->add_option("--payload", request->payload, "JSON, @FILE or - for standard input")->type_name("JSON");
     command->add_option("--queue", request->queue, "The queue (default: default)")->type_name("QUEUE");
@@ -150,7 +97,7 @@ class Builder {
     command->add_option("--uses-limit", request->limits, "A limit that it counts against; may be repeated")
         ->type_name("LIMIT")
         ->allow_extra_args(false);
-    on(command, [request, options = options_](Session& session) { return enqueue(session, *request, options->json); });
+    on(command, [request, options = options()](Session& session) { return enqueue(session, *request, options->json); });
   }
 
   void add_jobs() {
@@ -229,65 +176,9 @@ class Builder {
     }
   }
 
-  void add_schedules() {
-    CLI::App* schedules = group("schedules", "List, put and steer schedules",
-                                [](Session& session) { return list_schedules(session, {}); });
-    auto paging = std::make_shared<Paging>();
-    CLI::App* list = schedules->add_subcommand("list", "Schedules and their next times");
-    add_paging(list, *paging);
-    on(list, [paging](Session& session) { return list_schedules(session, *paging); });
-
-    auto put = std::make_shared<SchedulePutRequest>();
-    CLI::App* put_command = schedules->add_subcommand("put", "Make or replace a schedule");
-    put_command->add_option("file", put->file, "JSON; - for standard input")->required()->type_name("FILE");
-    put_command->add_option("--name", put->name, "Its name, if the file says none")->type_name("NAME");
-    put_command->add_option("--if-match", put->if_match, "Only if this is its revision")->type_name("REVISION");
-    on(put_command, [put](Session& session) { return put_schedule(session, *put); });
-
-    add_named(schedules, "show", "All about one schedule", show_schedule);
-    add_pause(schedules);
-    add_named(schedules, "resume", "End a pause", resume_schedule);
-    add_trigger(schedules);
-    add_named(schedules, "delete", "Delete a schedule; its jobs stay", delete_schedule);
-
-    auto name = std::make_shared<std::string>();
-    auto count = std::make_shared<std::string>("10");
-    CLI::App* preview = schedules->add_subcommand("preview", "Its next times, clock changes marked");
-    preview->add_option("name", *name, "The schedule")->required()->type_name("NAME");
-    preview->add_option("--count", *count, "How many (default 10)")->type_name("N");
-    on(preview, [name, count](Session& session) { return preview_schedule(session, *name, *count); });
-  }
-
-  using OnName = CliResult<Printout> (*)(Session& session, const std::string& name);
-  void add_named(CLI::App* parent, const std::string& verb, const std::string& help, OnName run) {
-    auto name = std::make_shared<std::string>();
-    CLI::App* command = parent->add_subcommand(verb, help);
-    command->add_option("name", *name, "Its name")->required()->type_name("NAME");
-    on(command, [name, run](Session& session) { return run(session, *name); });
-  }
-
-  void add_pause(CLI::App* schedules) {
-    auto name = std::make_shared<std::string>();
-    auto until = std::make_shared<std::optional<std::string>>();
-    CLI::App* command = schedules->add_subcommand("pause", "Make no jobs for a while");
-    command->add_option("name", *name, "The schedule")->required()->type_name("NAME");
-    command->add_option("--until", *until, "Until when, UTC (default: until it is resumed)")->type_name("TIME");
-    on(command, [name, until](Session& session) { return pause_schedule(session, *name, *until); });
-  }
-
-  void add_trigger(CLI::App* schedules) {
-    auto request = std::make_shared<ScheduleTriggerRequest>();
-    CLI::App* command = schedules->add_subcommand("trigger", "Make its job now; prints the id");
-    command->add_option("name", request->name, "The schedule")->required()->type_name("NAME");
-    command->add_option("--subject", request->subject, "For this subject")->type_name("SUBJECT");
-    command->add_option("--payload", request->payload, "JSON, @FILE or -")->type_name("JSON");
-    add_priority(*command, request->priority);
-    on(command, [request](Session& session) { return trigger_schedule(session, *request); });
-  }
-
   void add_explain() {
     auto what = std::make_shared<std::string>();
-    CLI::App* command = app_.add_subcommand("explain", "Why it ran, did not run, or waits");
+    CLI::App* command = app().add_subcommand("explain", "Why it ran, did not run, or waits");
     command->add_option("what", *what, "A job's id, a schedule, or SCHEDULE/SUBJECT")->required()->type_name("WHAT");
     on(command, [what](Session& session) { return explain(session, *what); });
   }
@@ -396,35 +287,31 @@ class Builder {
     CLI::App* check = config->add_subcommand("check", "Every setting of serve, and where it comes from; offline");
     add_serve_flags(*check, *flags);
     check->add_flag("--json", *json, "JSON, also on a terminal");
-    check->callback([flags, json, &exit_code = exit_code_] {
+    check->callback([flags, json, &exit_code = exit_code()] {
       exit_code = finish(check_config(*flags, *json || !stdout_is_terminal()));
     });
   }
 
-  void add_slo() { on(app_.add_subcommand("slo", "How each objective stands"), show_slo); }
+  void add_slo() { on(app().add_subcommand("slo", "How each objective stands"), show_slo); }
 
-  void add_status() { on(app_.add_subcommand("status", "How the server is"), show_status); }
+  void add_status() { on(app().add_subcommand("status", "How the server is"), show_status); }
 
   void add_doctor() {
     auto request = std::make_shared<DoctorRequest>();
-    CLI::App* command = app_.add_subcommand("doctor", "Look for what keeps a server from working");
+    CLI::App* command = app().add_subcommand("doctor", "Look for what keeps a server from working");
     command->add_option("--config", request->flags.config, "The file of the server")->type_name("FILE");
     command
         ->add_option_function<std::string>(
             "--db", [request](const std::string& url) { request->flags.values["db"] = url; }, "Its database")
         ->type_name("URL");
     command->add_flag("--offline", request->offline, "Only this machine");
-    add_options(*command, *options_);
-    command->callback([request, options = options_, &exit_code = exit_code_] {
+    add_options(*command);
+    command->callback([request, options = options(), &exit_code = exit_code()] {
       request->client = *options;
       request->json = options->json || !stdout_is_terminal();
       exit_code = finish(run_doctor(*request, system_now()));
     });
   }
-
-  CLI::App& app_;
-  ExitCode& exit_code_;
-  std::shared_ptr<ClientOptions> options_;
 };
 
 }  // namespace

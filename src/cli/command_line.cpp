@@ -13,6 +13,7 @@
 #include "carillon/job_state.h"
 #include "carillon/version.h"
 #include "cli/bench/bench_engine.h"
+#include "cli/bench/bench_schedules.h"
 #include "cli/bench/bench_server.h"
 #include "cli/bench/bench_store.h"
 #include "cli/client_commands.h"
@@ -47,6 +48,8 @@ Triggers:
   daily:08:00                   each day at that local time
   weekly:mon,fri@08:00          on those days
   once:2026-03-29T01:00:00Z     a single instant
+  delivery:08:00                a window before that local time each day
+  windows:1h                    spans of time, each when it is over
   @file.json                    a trigger or a whole schedule as JSON
 
 Times: 2026-03-29T01:00:00Z, Unix milliseconds, or local time in --timezone: 2026-03-29T09:00, 2026-03-29.)";
@@ -128,6 +131,7 @@ class CommandLine {
       exit_code_ = print_or_complain(run_bench_store(bench_store_));
     });
     add_bench_engine(*bench);
+    add_bench_schedules(*bench);
     add_bench_server(*bench);
   }
 
@@ -140,6 +144,19 @@ class CommandLine {
     command->callback([this] {
       bench_engine_.json = bench_engine_.json || !stdout_is_terminal();
       exit_code_ = print_or_complain(run_bench_engine(bench_engine_));
+    });
+  }
+
+  void add_bench_schedules(CLI::App& bench) {
+    CLI::App* command =
+        bench.add_subcommand("schedules", "Ticks, import and memory with subjects by the million; all due at once");
+    command->add_option("--folder", bench_schedules_.folder, "Where the files are made and removed (default .)")
+        ->type_name("FOLDER");
+    command->add_flag("--quick", bench_schedules_.quick, "Small counts, to see that it runs");
+    command->add_flag("--json", bench_schedules_.json, "JSON, also on a terminal");
+    command->callback([this] {
+      bench_schedules_.json = bench_schedules_.json || !stdout_is_terminal();
+      exit_code_ = print_or_complain(run_bench_schedules(bench_schedules_));
     });
   }
 
@@ -178,6 +195,7 @@ class CommandLine {
         {"preview", {"cron:", "rrule:", "every:", "daily:", "weekly:", "once:", "@"}},
         {"completion", {"bash"}},
         {"--state", state_names()},
+        {"--status", {"success", "cutoff_reached", "skipped", "missed", "cancelled", "none"}},
         {"--scope", {"read", "worker", "tenant", "admin"}},
         {"--log-level", {"debug", "info", "warn", "error"}},
         {"--log-format", {"auto", "json", "text"}},
@@ -199,6 +217,7 @@ class CommandLine {
   PreviewRequest preview_;
   daemon::ServeFlags serve_flags_;
   BenchEngineRequest bench_engine_;
+  BenchSchedulesRequest bench_schedules_;
   BenchServerRequest bench_server_;
   BenchStoreRequest bench_store_;
   std::string shell_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <set>
 
@@ -161,14 +162,27 @@ std::string local_column(const PreviewItem& item, const Zone& zone) {
   return fmt::format("{} {}", short_name(weekday_of(std::chrono::floor<std::chrono::days>(shown))), text);
 }
 
+// What a delivery or a window spans.
+std::string span_column(const PreviewItem& item) {
+  if (!item.begin || !item.end) return "-";
+  if (item.day) return fmt::format("{} by {}", format_date(*item.day), format_instant(*item.end));
+  return fmt::format("{} to {}", format_instant(*item.begin), format_instant(*item.end));
+}
+
 std::string table(const std::vector<PreviewItem>& items, const Zone& zone) {
+  const bool spans = std::ranges::any_of(items, [](const PreviewItem& item) { return item.begin.has_value(); });
+  std::vector<std::string> head{"#", fmt::format("LOCAL ({})", zone.name()), "UTC"};
+  if (spans) head.emplace_back("FOR");
+  head.emplace_back("CLOCK CHANGE");
   std::vector<std::vector<std::string>> rows;
   for (const PreviewItem& item : items) {
     const std::string note = explain(item);
-    rows.push_back({std::to_string(rows.size() + 1), local_column(item, zone), item.at ? format_instant(*item.at) : "-",
-                    note.empty() ? note : yellow(note)});
+    std::vector<std::string>& row = rows.emplace_back();
+    row = {std::to_string(rows.size()), local_column(item, zone), item.at ? format_instant(*item.at) : "-"};
+    if (spans) row.push_back(span_column(item));
+    row.push_back(note.empty() ? note : yellow(note));
   }
-  return format_table({"#", fmt::format("LOCAL ({})", zone.name()), "UTC", "CLOCK CHANGE"}, rows);
+  return format_table(head, rows);
 }
 
 std::string json(const std::vector<PreviewItem>& items, const Zone& zone) {
@@ -208,17 +222,18 @@ Result<std::string> run_preview(const PreviewRequest& request, Instant now) {
   }
   if (request.start) TRY(set_start(plan.trigger, *request.start, *zone));
 
-  const auto timetable = Timetable::make(plan.trigger, {.zone = *zone,
-                                                        .dst = plan.dst,
-                                                        .created_at = from,
-                                                        .starts_at = plan.starts_at,
-                                                        .ends_at = plan.ends_at,
-                                                        .exclude_dates = plan.exclude_dates});
-  if (!timetable) return std::unexpected(in_file(timetable.error()));
-  const std::vector<PreviewItem> items = preview(*timetable, from, count);
-  if (request.json || !stdout_is_terminal()) return json(items, *zone);
-  if (items.empty()) return fmt::format("no times from {} on\n", format_instant(from));
-  return table(items, *zone);
+  const auto items = preview(plan.trigger,
+                             {.zone = *zone,
+                              .dst = plan.dst,
+                              .created_at = from,
+                              .starts_at = plan.starts_at,
+                              .ends_at = plan.ends_at,
+                              .exclude_dates = plan.exclude_dates},
+                             from, count);
+  if (!items) return std::unexpected(in_file(items.error()));
+  if (request.json || !stdout_is_terminal()) return json(*items, *zone);
+  if (items->empty()) return fmt::format("no times from {} on\n", format_instant(from));
+  return table(*items, *zone);
 }
 
 }  // namespace carillon

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/json_writer.h"
+#include "cli/bulk.h"
 #include "cli/input.h"
 #include "cli/listing.h"
 #include "core/job.h"
@@ -21,7 +22,7 @@ Cell enabled_of(const JsonValue& item) {
 Cell trigger_of(const JsonValue& item) {
   const JsonValue trigger = item.at("trigger");
   const std::string kind = trigger.at("kind").as_string();
-  for (const std::string_view detail : {"cron", "rrule", "every", "at", "schedule"}) {
+  for (const std::string_view detail : {"cron", "rrule", "every", "at", "schedule", "due", "interval"}) {
     if (!trigger.at(detail).is_null()) return {.text = kind + " " + shown_value(trigger.at(detail))};
   }
   return {.text = kind};
@@ -45,6 +46,29 @@ const std::vector<FieldColumn>& preview_columns() {
                                             {.title = "UTC", .show = field<"at">, .may_be_cut = false},
                                             {.title = "CLOCK CHANGE", .show = field<"note">}};
   return all;
+}
+
+const std::vector<FieldColumn>& delivery_columns() {
+  static const std::vector<FieldColumn> all{{.title = "DAY", .show = field<"day">, .may_be_cut = false},
+                                            {.title = "LOCAL", .show = field<"local">, .may_be_cut = false},
+                                            {.title = "UTC", .show = field<"at">, .may_be_cut = false},
+                                            {.title = "CUTOFF", .show = field<"cutoff">, .may_be_cut = false},
+                                            {.title = "CLOCK CHANGE", .show = field<"note">}};
+  return all;
+}
+
+const std::vector<FieldColumn>& window_columns() {
+  static const std::vector<FieldColumn> all{{.title = "WINDOW", .show = field<"window_start">, .may_be_cut = false},
+                                            {.title = "UNTIL", .show = field<"window_end">, .may_be_cut = false},
+                                            {.title = "DUE", .show = field<"at">, .may_be_cut = false}};
+  return all;
+}
+
+// By what the first one is of.
+const std::vector<FieldColumn>& columns_of(const JsonValue& times) {
+  const JsonValue first = times.at(std::size_t{0});
+  if (!first.at("day").is_null()) return delivery_columns();
+  return first.at("window_start").is_null() ? preview_columns() : window_columns();
 }
 
 }  // namespace
@@ -92,7 +116,7 @@ CliResult<Printout> resume_schedule(Session& session, const std::string& name) {
   return print_done(session, answer, fmt::format("{} resumed, next {}", name, shown_value(answer.at("next_at"))));
 }
 
-CliResult<Printout> trigger_schedule(Session& session, const ScheduleTriggerRequest& request) {
+CliResult<Printout> trigger_schedule(Session& session, const TriggerRequest& request) {
   JsonObject body;
   if (request.subject) body.text("subject", *request.subject);
   if (request.payload) {
@@ -100,9 +124,24 @@ CliResult<Printout> trigger_schedule(Session& session, const ScheduleTriggerRequ
     body.raw("payload", payload);
   }
   if (request.priority) body.integer("priority", *request.priority);
+  TRY_ASSIGN(const auto window_start, read_time("--window-start", request.window_start));
+  TRY_ASSIGN(const auto window_end, read_time("--window-end", request.window_end));
+  if (window_start) body.text("window_start", *window_start);
+  if (window_end) body.text("window_end", *window_end);
   TRY_ASSIGN(const JsonValue job,
-             session.post(session.tenant_path({"schedules", request.name, "trigger"}), body.str()));
+             session.post(session.tenant_path({"schedules", request.schedule, "trigger"}), body.str()));
   return print_done(session, job, job.at("id").as_string());
+}
+
+CliResult<Printout> backfill_schedule(Session& session, const BackfillCommand& request) {
+  JsonObject body;
+  if (request.subject) body.text("subject", *request.subject);
+  TRY_ASSIGN(const auto from, read_time("--from", request.from));
+  TRY_ASSIGN(const auto to, read_time("--to", request.to));
+  body.text("from", *from).text("to", *to);
+  TRY_ASSIGN(const JsonValue bulk,
+             session.post(session.tenant_path({"schedules", request.schedule, "backfill"}), body.str()));
+  return finish_bulk(session, bulk, {.action = "backfill", .detach = request.detach});
 }
 
 CliResult<Printout> delete_schedule(Session& session, const std::string& name) {
@@ -111,12 +150,15 @@ CliResult<Printout> delete_schedule(Session& session, const std::string& name) {
 }
 
 CliResult<Printout> preview_schedule(Session& session, const std::string& name, const std::string& count) {
-  const std::string path = session.tenant_path({"schedules", name, "preview"}) + query_text({{"count", count}});
+  return print_preview(session, session.tenant_path({"schedules", name, "preview"}) + query_text({{"count", count}}));
+}
+
+CliResult<Printout> print_preview(Session& session, const std::string& path) {
   TRY_ASSIGN(const JsonValue answer, session.get(path));
   if (session.json()) return Printout{.text = std::string(answer.raw()) + "\n"};
   Session::Page page;
   for (std::size_t i = 0; i < answer.at("items").size(); ++i) page.items.push_back(answer.at("items").at(i));
-  return print_list(session, page, preview_columns(), "no more times");
+  return print_list(session, page, columns_of(answer.at("items")), "no more times");
 }
 
 }  // namespace carillon

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/percent.h"
 #include "cli/input.h"
 #include "core/job.h"
 

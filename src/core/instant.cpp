@@ -96,4 +96,11 @@ Instant add_clamped(Instant instant, Duration duration) {
   return std::clamp(Instant(Duration(sum)), kInstantMin, kInstantMax);
 }
 
+std::string format_exact(Instant instant) {
+  std::string text = format_instant(instant);
+  const auto micros = (instant - std::chrono::floor<std::chrono::milliseconds>(instant)).count();
+  if (micros != 0) text.replace(text.size() - 1, 1, fmt::format("{:03}Z", micros));
+  return text;
+}
+
 }  // namespace carillon

@@ -37,6 +37,9 @@ struct OccurrenceKey {
   std::string subject;
   Instant slot;
   std::optional<Instant> until;  // of a window: its end
+  // What the local clock showed, as minutes since 1970; for a delivery its day and due time. Nothing: that of the slot
+  // in UTC.
+  std::optional<std::int64_t> local_minute;
   friend bool operator==(const OccurrenceKey&, const OccurrenceKey&) = default;
 };
 

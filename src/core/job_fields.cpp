@@ -63,6 +63,12 @@ std::string_view json_slice(std::string_view text, const Json& value) {
   return {};
 }
 
+std::unexpected<Error> cannot_work(std::unexpected<Error> refusal) {
+  Error error = std::move(refusal).error();
+  error.code = ErrorCode::invalid_configuration;
+  return std::unexpected(std::move(error));
+}
+
 Result<std::optional<Duration>> read_duration_field(std::string_view text, JsonFields& fields, std::string_view name) {
   TRY_ASSIGN(const Json* const value, fields.optional(name, JsonType::string));
   if (value == nullptr) return std::nullopt;

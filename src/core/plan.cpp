@@ -4,25 +4,28 @@
 
 #include "base/check.h"
 #include "base/mutant.h"
+#include "core/cadence.h"
+#include "core/delivery.h"
 #include "core/jitter.h"
 #include "core/misfire.h"
 #include "core/overlap.h"
+#include "core/window.h"
 
 namespace carillon {
 
 namespace {
 
-// Backfilled work stands behind what is due now.
-constexpr int kPriorityBackfilled = 4;
-
 NewJob job_of_slot(const PlanFacts& facts, const DueSlot& slot) {
   const Schedule& schedule = facts.schedule;
   const Instant at = slot.occurrence.at;
-  NewJob job = job_of(schedule.job, facts.tenant);
-  if (slot.backfilled && !schedule.job.priority) job.priority = kPriorityBackfilled;
+  NewJob job = job_of_subject(schedule.job, facts.tenant, facts.overrides);
+  if (slot.backfilled && !schedule.job.priority && !facts.overrides.priority) job.priority = kPriorityBackfilled;
   job.options.origin = Origin::scheduled;
-  job.occurrence = OccurrenceKey{
-      .schedule = schedule.name, .subject = std::string(facts.subject), .slot = at, .until = std::nullopt};
+  job.occurrence = OccurrenceKey{.schedule = schedule.name,
+                                 .subject = std::string(facts.subject),
+                                 .slot = at,
+                                 .until = std::nullopt,
+                                 .local_minute = local_minute_of(slot.occurrence.local)};
   const JitterKey key{.tenant = facts.tenant, .schedule = schedule.name, .subject = facts.subject, .slot = at};
   job.run_at = add_clamped(at, jitter_of(key, schedule.jitter));
   if (mutant(Mutant::jitter_rolled_again) && schedule.jitter > Duration(0)) {
@@ -31,13 +34,14 @@ NewJob job_of_slot(const PlanFacts& facts, const DueSlot& slot) {
   return job;
 }
 
-ClosedOccurrences missed(const MissedRange& range) {
+ClosedOccurrences missed(const MissedRange& range, const Zone& zone) {
   const bool one = range.first == range.last;
   return {.first = range.first,
           .until = one ? std::nullopt : std::optional(range.last),
           .count = static_cast<std::int64_t>(range.count.value_or(one ? 1 : 2)),
           .outcome = JobState::missed,
-          .reason = std::string(kReasonMisfire)};
+          .reason = std::string(kReasonMisfire),
+          .local_minute = local_minute_of(zone.to_local(range.first))};
 }
 
 // The subject's jobs while one due occurrence after the other comes in.
@@ -63,7 +67,7 @@ class Series {
     // without it.
     const bool stuck = policy != OverlapPolicy::allow && runners_.empty() && !waiting_.empty();
     switch (decision.occurrence) {
-      case OverlapDecision::New::skipped: close(slot.occurrence.at); return;
+      case OverlapDecision::New::skipped: close(slot.occurrence); return;
       case OverlapDecision::New::run:
         if (stuck) displace_waiting();
         run(slot);
@@ -164,22 +168,23 @@ class Series {
 
   void drop(Made& made) {
     made.displaced = true;
-    close(made.slot.occurrence.at);
+    close(made.slot.occurrence);
   }
 
   // Within one plan nothing ends, so that the skipped ones are neighbours. They become one range: a fast series behind
   // a slow job must not leave a thousand rows.
-  void close(Instant slot) {
+  void close(const Occurrence& slot) {
     if (!plan_.closed.empty() && plan_.closed.back().outcome == JobState::skipped) {
-      plan_.closed.back().until = slot;
+      plan_.closed.back().until = slot.at;
       ++plan_.closed.back().count;
       return;
     }
-    plan_.closed.push_back({.first = slot,
+    plan_.closed.push_back({.first = slot.at,
                             .until = std::nullopt,
                             .count = 1,
                             .outcome = JobState::skipped,
-                            .reason = std::string(kReasonOverlap)});
+                            .reason = std::string(kReasonOverlap),
+                            .local_minute = local_minute_of(slot.local)});
   }
 
   const PlanFacts& facts_;
@@ -189,40 +194,80 @@ class Series {
   std::vector<Made> made_;
 };
 
-}  // namespace
+// One that is not enabled, or follows another schedule, has no time; what it had is kept.
+SubjectPlan without_time(const PlanFacts& facts) {
+  SubjectPlan plan;
+  plan.position = facts.position;
+  return plan;
+}
 
-SubjectPlan plan_subject(const PlanFacts& facts) {
-  const Instant before = facts.next_at - Duration(1);
+SubjectPlan plan_times(const PlanFacts& facts, const Timetable& timetable) {
+  if (!facts.next_at) return without_time(facts);
+  const Instant before = *facts.next_at - Duration(1);
   const Instant after = facts.position ? std::max(before, *facts.position) : before;
-  const DuePlan due = plan_due(facts.timetable, after, facts.now, facts.schedule.misfire);
+  const DuePlan due = plan_due(timetable, after, facts.now, facts.schedule.misfire);
 
   SubjectPlan plan;
   plan.position = facts.position;
   if (due.missed) {
-    plan.closed.push_back(missed(*due.missed));
+    plan.closed.push_back(missed(*due.missed, timetable.zone()));
     plan.position = due.missed->last;
   }
   Series series(facts, plan);
   for (const DueSlot& slot : due.run) series.add(slot);
   series.finish();
   if (!due.run.empty()) plan.position = due.run.back().occurrence.at;
-  if (const auto next = facts.timetable.next(due.planned_until)) plan.next_at = next->at;
+  if (const auto next = timetable.next(due.planned_until)) plan.next_at = next->at;
   return plan;
 }
 
+SubjectPlan anchor_times(const PlanFacts& facts, const Timetable& timetable, const SubjectChange& change) {
+  SubjectPlan plan = without_time(facts);
+  plan.next_at = first_time(timetable, change.at, facts.position);
+  return plan;
+}
+
+}  // namespace
+
+SubjectPlan plan_subject(const PlanFacts& facts) {
+  if (!facts.overrides.enabled) return without_time(facts);
+  const Trigger& trigger = facts.schedule.trigger;
+  if (const auto* delivery = std::get_if<DeliveryTrigger>(&trigger)) return plan_delivery(facts, *delivery);
+  if (const auto* windows = std::get_if<WindowsTrigger>(&trigger)) return plan_windows(facts, *windows);
+  if (const auto* adaptive = std::get_if<AdaptiveTrigger>(&trigger)) return plan_check(facts, *adaptive);
+  return facts.timetable ? plan_times(facts, *facts.timetable) : without_time(facts);
+}
+
+SubjectPlan anchor_subject(const PlanFacts& facts, const SubjectChange& change) {
+  const Trigger& trigger = facts.schedule.trigger;
+  // Asked also while it is not enabled: the cursor may be set then.
+  if (const auto* windows = std::get_if<WindowsTrigger>(&trigger)) return anchor_windows(facts, *windows, change);
+  if (!facts.overrides.enabled) return without_time(facts);
+  if (const auto* delivery = std::get_if<DeliveryTrigger>(&trigger)) return anchor_delivery(facts, *delivery, change);
+  if (const auto* adaptive = std::get_if<AdaptiveTrigger>(&trigger)) return anchor_check(facts, *adaptive, change);
+  return facts.timetable ? anchor_times(facts, *facts.timetable, change) : without_time(facts);
+}
+
+std::int64_t local_minute_of(LocalSeconds local) {
+  return std::chrono::floor<std::chrono::minutes>(local.time_since_epoch()).count();
+}
+
 NewJob plan_after(std::string_view tenant, const Schedule& dependent, std::string_view subject, Instant parent_slot,
-                  JobId parent) {
-  NewJob job = job_of(dependent.job, tenant);
+                  JobId parent, const SubjectOverrides& overrides) {
+  NewJob job = job_of_subject(dependent.job, tenant, overrides);
   job.options.origin = Origin::dependent;
   job.options.parent = parent;
-  job.occurrence = OccurrenceKey{
-      .schedule = dependent.name, .subject = std::string(subject), .slot = parent_slot, .until = std::nullopt};
+  job.occurrence = OccurrenceKey{.schedule = dependent.name,
+                                 .subject = std::string(subject),
+                                 .slot = parent_slot,
+                                 .until = {},
+                                 .local_minute = {}};
   return job;
 }
 
 NewJob manual_job(std::string_view tenant, const Schedule& schedule, std::string_view subject,
-                  std::optional<std::string> payload, std::optional<int> priority) {
-  NewJob job = job_of(schedule.job, tenant);
+                  std::optional<std::string> payload, std::optional<int> priority, const SubjectOverrides& overrides) {
+  NewJob job = job_of_subject(schedule.job, tenant, overrides);
   if (payload) job.payload = *std::move(payload);
   job.priority = priority.value_or(kPriorityManual);
   job.options.origin = Origin::manual;

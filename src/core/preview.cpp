@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "core/delivery.h"
 
 namespace carillon {
 
@@ -25,12 +26,116 @@ std::vector<PreviewItem> preview(const Timetable& timetable, Instant from, std::
   return items;
 }
 
+namespace {
+
+// Day by day, so that those which a clock change takes away are seen.
+std::vector<PreviewItem> preview_days(const DeliveryCalendar& calendar, LocalDays after, Instant from,
+                                      std::size_t count) {
+  std::vector<PreviewItem> items;
+  const auto lost_between = [&](LocalDays begin, LocalDays end) {
+    for (LocalDays day = begin + std::chrono::days(1); day < end && items.size() < count; day += std::chrono::days(1)) {
+      if (const auto due = calendar.skipped_on(day)) {
+        items.push_back({.at = {}, .asked = *due, .note = DstNote::gap_skipped, .day = day});
+      }
+    }
+  };
+  while (items.size() < count) {
+    const auto found = calendar.after(after);
+    // Past the last day a skipped one may still follow; a year ahead is far enough to show it.
+    lost_between(after, found ? found->day : after + std::chrono::days(366));
+    if (!found || items.size() == count) break;
+    after = found->day;
+    if (found->cutoff <= from) continue;
+    items.push_back({.at = found->start,
+                     .asked = found->due,
+                     .note = found->note,
+                     .day = found->day,
+                     .begin = found->start,
+                     .end = found->cutoff});
+  }
+  return items;
+}
+
+std::vector<PreviewItem> preview_deliveries(const PlanFacts& facts, std::size_t count) {
+  const DeliveryCalendar calendar = DeliveryCalendar::of(facts);
+  const auto first = calendar.first_ahead(facts.now);
+  if (!first) return {};
+  LocalDays after = first->day - std::chrono::days(1);
+  if (facts.position) after = std::max(after, day_of_slot(*facts.position));
+  return preview_days(calendar, after, facts.now, count);
+}
+
+// The planner itself, on a clock that jumps to each time.
+std::vector<PreviewItem> preview_plans(PlanFacts facts, std::size_t count) {
+  std::vector<PreviewItem> items;
+  facts.open.clear();
+  facts.open_windows = 0;
+  const auto go_on = [&](const SubjectPlan& plan) {
+    for (const NewJob& job : plan.jobs) {
+      const OccurrenceKey& key = *job.occurrence;
+      if (items.size() == count) return;
+      items.push_back(
+          {.at = std::max(facts.next_at.value_or(facts.now), facts.now), .asked = facts.zone.to_local(key.slot)});
+      if (!key.until) continue;
+      items.back().begin = key.slot;
+      items.back().end = key.until;
+    }
+    facts.position = plan.position;
+    facts.next_at = plan.next_at;
+    if (plan.cursor) facts.cursor = plan.cursor;
+  };
+  if (!facts.next_at) go_on(anchor_subject(facts, {.what = SubjectChange::What::edited, .at = facts.now}));
+  // Each step but those that find too much to do at once yields an item.
+  for (std::size_t i = 0; i < 2 * count && facts.next_at && items.size() < count; ++i) {
+    facts.now = std::max(facts.now, *facts.next_at);
+    go_on(plan_subject(facts));
+  }
+  return items;
+}
+
+}  // namespace
+
+std::vector<PreviewItem> preview(const PlanFacts& facts, std::size_t count) {
+  if (!facts.overrides.enabled) return {};
+  if (std::holds_alternative<DeliveryTrigger>(facts.schedule.trigger)) return preview_deliveries(facts, count);
+  if (plans_by_subject(facts.schedule.trigger)) return preview_plans(facts, count);
+  return facts.timetable ? preview(*facts.timetable, facts.now, count) : std::vector<PreviewItem>();
+}
+
+Result<std::vector<PreviewItem>> preview(const Trigger& trigger, Timetable::Options options, Instant from,
+                                         std::size_t count) {
+  if (!plans_by_subject(trigger)) {
+    TRY_ASSIGN(const Timetable timetable, Timetable::make(trigger, std::move(options)));
+    return preview(timetable, from, count);
+  }
+  if (std::holds_alternative<DeliveryTrigger>(trigger) && options.dst.overlap == DstOverlap::both) {
+    return invalid_configuration("dst.overlap: both would be two deliveries for one day");
+  }
+  Schedule schedule;
+  schedule.name = "preview";
+  schedule.trigger = trigger;
+  schedule.dst = options.dst;
+  schedule.starts_at = options.starts_at;
+  schedule.ends_at = options.ends_at;
+  schedule.exclude_dates = options.exclude_dates;
+  const PlanFacts facts{.tenant = "default", .schedule = schedule, .now = from, .zone = options.zone};
+  return preview(facts, count);
+}
+
 std::string to_json(const PreviewItem& item, const Zone& zone) {
   const std::string note = item.note == DstNote::none ? "null" : fmt::format("\"{}\"", to_string(item.note));
-  if (!item.at)
-    return fmt::format(R"({{"at": null, "local": "{}", "note": {}}})", format_local_seconds(item.asked), note);
-  return fmt::format(R"({{"at": "{}", "local": "{}", "note": {}}})", format_instant(*item.at),
-                     format_with_offset(*item.at, zone.offset_at(*item.at)), note);
+  const std::string local =
+      item.at ? format_with_offset(*item.at, zone.offset_at(*item.at)) : format_local_seconds(item.asked);
+  std::string text = fmt::format(R"({{"at": {}, "local": "{}", "note": {})",
+                                 item.at ? fmt::format("\"{}\"", format_instant(*item.at)) : "null", local, note);
+  if (item.day) {
+    text += fmt::format(R"(, "day": "{}", "cutoff": {})", format_date(*item.day),
+                        item.end ? fmt::format("\"{}\"", format_instant(*item.end)) : "null");
+  } else if (item.begin && item.end) {
+    text += fmt::format(R"(, "window_start": "{}", "window_end": "{}")", format_instant(*item.begin),
+                        format_instant(*item.end));
+  }
+  return text + "}";
 }
 
 }  // namespace carillon

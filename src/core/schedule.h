@@ -23,11 +23,13 @@ struct Schedule {
   std::string name;
   std::string description;
   bool enabled = true;
+  bool fan_out = false;  // has named subjects, for which the trigger's values are defaults; else the single one ""
   Trigger trigger;
   std::string trigger_json;             // the trigger as it was written
   std::optional<std::string> timezone;  // nothing: the tenant's
   JobTemplate job;
-  MisfirePolicy misfire;
+  std::optional<JobTemplate> on_cutoff;  // of deliveries: what follows a day that was not delivered
+  MisfirePolicy misfire;                 // of windows: only its grace
   OverlapPolicy overlap = OverlapPolicy::allow;
   Duration jitter{};
   DstPolicy dst;
@@ -47,11 +49,22 @@ Result<Schedule> parse_schedule(std::string_view json, std::string_view name = {
 // What parse_schedule reads back as the same. Needs trigger_json.
 std::string write_schedule(const Schedule& schedule);
 
-// Its times, in its own zone or else in `default_zone`. An error if it never fires, or follows another schedule.
+// What parse_schedule does not know of: whether the configuration allows its windows. For one that is put; one that is
+// stored stays, whatever the configuration says today.
+Result<void> check_windows(const Schedule& schedule, const WindowDefaults& defaults);
+// What its trigger does not say gets its default. (That of its jobs: `fill` of a JobTemplate.)
+void fill(Schedule& schedule, const WindowDefaults& defaults);
+
+// Its times, in its own zone or else in `default_zone`. An error if it never fires, follows another schedule, or has no
+// timetable.
 Result<Timetable> timetable_of(const Schedule& schedule, const Zone& default_zone, Instant created_at);
+// The same in that very zone: a subject may have its own.
+Result<Timetable> timetable_in(const Schedule& schedule, const Zone& zone, Instant created_at);
 
 // Whether it has times of its own; else after_of says whom it follows.
 bool has_times(const Schedule& schedule);
+// Whether these are the same for all subjects in a zone: not those of delivery, windows and adaptive.
+bool has_timetable(const Schedule& schedule);
 const AfterTrigger* after_of(const Schedule& schedule);
 
 }  // namespace carillon

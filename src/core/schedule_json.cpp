@@ -9,15 +9,6 @@ namespace carillon {
 
 namespace {
 
-bool is_later_kind(std::string_view kind) { return kind == "delivery" || kind == "windows" || kind == "adaptive"; }
-
-// The same place and words, but what was read cannot work.
-std::unexpected<Error> cannot_work(std::unexpected<Error> refusal) {
-  Error error = std::move(refusal).error();
-  error.code = ErrorCode::invalid_configuration;
-  return std::unexpected(std::move(error));
-}
-
 // A word out of a short list.
 template <typename T>
 Result<void> read_word(JsonFields& fields, std::string_view name, Result<T> (*parse)(std::string_view), T& into) {
@@ -54,24 +45,45 @@ Result<std::string> read_name(JsonFields& fields, std::string_view put_under) {
   return given->text;
 }
 
-Result<void> refuse_what_comes_later(JsonFields& fields) {
-  TRY_ASSIGN(const Json* const fan_out, fields.optional("fan_out", JsonType::boolean));
-  if (fan_out != nullptr && fan_out->boolean) {
-    return cannot_work(fields.fail(*fan_out, "fan_out", "this version does not support schedules with subjects"));
+// A field that is read, but says nothing to a schedule of this kind.
+Result<void> refuse_field(JsonFields& fields, std::string_view name, const Schedule& schedule, std::string_view why) {
+  const Json* const value = fields.optional(name);
+  if (value == nullptr) return {};
+  return cannot_work(
+      fields.fail(*value, name, fmt::format("does not go with the kind {}: {}", kind_of(schedule.trigger), why)));
+}
+
+Result<void> read_on_cutoff(std::string_view text, JsonFields& fields, Schedule& schedule) {
+  constexpr std::string_view kName = "on_cutoff";
+  const Json* const value = fields.optional(kName);
+  if (value == nullptr) return {};
+  if (!std::holds_alternative<DeliveryTrigger>(schedule.trigger)) {
+    return refuse_field(fields, kName, schedule, "only a delivery has a cutoff");
   }
-  if (const Json* const on_cutoff = fields.optional("on_cutoff")) {
-    return cannot_work(fields.fail(*on_cutoff, "on_cutoff", "this version does not support it"));
+  TRY_ASSIGN(schedule.on_cutoff, parse_job_template(text, *value, fields.path_of(kName)));
+  return {};
+}
+
+// What of the template the kind itself decides.
+Result<void> check_job(JsonFields& fields, const Json& job, const Schedule& schedule) {
+  if (std::holds_alternative<DeliveryTrigger>(schedule.trigger)) {
+    for (const std::string_view name : {"retry", "max_attempts"}) {
+      const Json* const given = job.find(name);
+      if (given == nullptr || given->type == JsonType::null) continue;
+      return cannot_work(fields.fail(*given, fmt::format("job.{}", name),
+                                     "a delivery is tried again every retry_delay, until its cutoff"));
+    }
+  }
+  const std::string& payload = schedule.job.payload;
+  if (std::holds_alternative<WindowsTrigger>(schedule.trigger) && payload != "null" && !payload.starts_with('{')) {
+    return cannot_work(
+        fields.fail(*job.find("payload"), "job.payload", "must be an object, to which the window can be added"));
   }
   return {};
 }
 
 Result<void> read_trigger(std::string_view text, JsonFields& fields, Schedule& schedule) {
   TRY_ASSIGN(const Json* const value, fields.required("trigger", JsonType::object));
-  const Json* const kind = value->find("kind");
-  if (kind != nullptr && kind->type == JsonType::string && is_later_kind(kind->text)) {
-    return cannot_work(
-        fields.fail(*kind, "trigger.kind", fmt::format("this version does not support {}", quoted(kind->text))));
-  }
   TRY_ASSIGN(schedule.trigger, parse_trigger_json(text, *value, fields.path_of("trigger")));
   schedule.trigger_json = json_slice(text, *value);
   const AfterTrigger* const after = after_of(schedule);
@@ -111,6 +123,30 @@ Result<void> read_misfire(std::string_view text, JsonFields& parent, MisfirePoli
   return fields.finish();
 }
 
+// Deliveries, windows and checks have rules of their own for what is late and what overlaps.
+Result<void> read_misfire_and_overlap(std::string_view text, JsonFields& fields, Schedule& schedule) {
+  if (!plans_by_subject(schedule.trigger)) {
+    TRY(read_misfire(text, fields, schedule.misfire));
+    TRY(read_word(fields, "overlap", parse_overlap, schedule.overlap));
+    if (auto checked = check_misfire(schedule.misfire, schedule.overlap); !checked) {
+      return std::unexpected(about_field("misfire", std::move(checked).error()));
+    }
+    return {};
+  }
+  TRY(refuse_field(fields, "overlap", schedule, "it has a rule of its own"));
+  if (!std::holds_alternative<WindowsTrigger>(schedule.trigger)) {
+    return refuse_field(fields, "misfire", schedule, "it has a rule of its own");
+  }
+  TRY_ASSIGN(const Json* const value, fields.optional("misfire", JsonType::object));
+  for (const std::string_view name : {"policy", "max", "max_age"}) {
+    const Json* const given = value == nullptr ? nullptr : value->find(name);
+    if (given == nullptr || given->type == JsonType::null) continue;
+    return cannot_work(fields.fail(*given, fmt::format("misfire.{}", name),
+                                   "windows know only the grace; see max_backfill and max_age of the trigger"));
+  }
+  return read_misfire(text, fields, schedule.misfire);
+}
+
 Result<void> read_dst(std::string_view text, JsonFields& parent, DstPolicy& dst) {
   TRY_ASSIGN(const Json* const value, parent.optional("dst", JsonType::object));
   if (value == nullptr) return {};
@@ -138,14 +174,20 @@ Result<void> read_exclude_dates(JsonFields& fields, std::set<LocalDays>& days) {
 }
 
 Result<void> read_policies(std::string_view text, JsonFields& fields, Schedule& schedule) {
-  TRY(read_misfire(text, fields, schedule.misfire));
-  TRY(read_word(fields, "overlap", parse_overlap, schedule.overlap));
-  if (auto checked = check_misfire(schedule.misfire, schedule.overlap); !checked) {
-    return std::unexpected(about_field("misfire", std::move(checked).error()));
-  }
+  const bool is_delivery = std::holds_alternative<DeliveryTrigger>(schedule.trigger);
+  TRY(read_misfire_and_overlap(text, fields, schedule));
   TRY_ASSIGN(const auto jitter, read_duration_field(text, fields, "jitter"));
   schedule.jitter = jitter.value_or(Duration(0));
+  if (is_delivery && schedule.jitter > Duration(0)) {
+    TRY(refuse_field(fields, "jitter", schedule, "see spread of the trigger, which keeps to the window"));
+  }
   TRY(read_dst(text, fields, schedule.dst));
+  if (is_delivery && schedule.dst.overlap == DstOverlap::both) {
+    return cannot_work(fields.fail(*fields.optional("dst"), "dst.overlap", "both would be two deliveries for one day"));
+  }
+  if (!is_delivery && plans_by_subject(schedule.trigger)) {
+    TRY(refuse_field(fields, "exclude_dates", schedule, "it does not go by dates"));
+  }
   TRY(read_instant(text, fields, "starts_at", schedule.starts_at));
   TRY(read_instant(text, fields, "ends_at", schedule.ends_at));
   return read_exclude_dates(fields, schedule.exclude_dates);
@@ -162,19 +204,20 @@ Result<void> read_description(JsonFields& fields, std::string& description) {
   return {};
 }
 
-// With microseconds, if it has any: it must come back as it was.
-std::string exact(Instant at) {
-  std::string text = format_instant(at);
-  const auto micros = (at - std::chrono::floor<std::chrono::milliseconds>(at)).count();
-  if (micros != 0) text.replace(text.size() - 1, 1, fmt::format("{:03}Z", micros));
-  return text;
-}
-
 std::string write_misfire(const MisfirePolicy& misfire) {
   JsonObject object;
   object.text("policy", to_string(misfire.kind)).integer("max", misfire.max);
   if (misfire.max_age) object.text("max_age", format_duration(*misfire.max_age));
   return object.text("grace", format_duration(misfire.grace)).str();
+}
+
+// Only what its kind reads back.
+void write_misfire_and_overlap(JsonObject& object, const Schedule& schedule) {
+  if (!plans_by_subject(schedule.trigger)) {
+    object.raw("misfire", write_misfire(schedule.misfire)).text("overlap", to_string(schedule.overlap));
+  } else if (std::holds_alternative<WindowsTrigger>(schedule.trigger)) {
+    object.raw("misfire", JsonObject().text("grace", format_duration(schedule.misfire.grace)).str());
+  }
 }
 
 std::string write_dst(const DstPolicy& dst) {
@@ -194,11 +237,13 @@ Result<Schedule> parse_schedule(std::string_view json, std::string_view name) {
   TRY_ASSIGN(schedule.name, read_name(fields, name));
   TRY(read_description(fields, schedule.description));
   TRY_ASSIGN(schedule.enabled, read_flag_field(fields, "enabled", true));
-  TRY(refuse_what_comes_later(fields));
   TRY(read_trigger(json, fields, schedule));
+  TRY_ASSIGN(schedule.fan_out, read_flag_field(fields, "fan_out", plans_by_subject(schedule.trigger)));
   TRY(read_zone(fields, schedule));
   TRY_ASSIGN(const Json* const job, fields.required("job", JsonType::object));
   TRY_ASSIGN(schedule.job, parse_job_template(json, *job, "job"));
+  TRY(check_job(fields, *job, schedule));
+  TRY(read_on_cutoff(json, fields, schedule));
   TRY(read_policies(json, fields, schedule));
   TRY(fields.finish());
   return schedule;
@@ -209,13 +254,16 @@ std::string write_schedule(const Schedule& schedule) {
   JsonObject object;
   object.text("name", schedule.name);
   if (!schedule.description.empty()) object.text("description", schedule.description);
-  object.boolean("enabled", schedule.enabled).raw("trigger", schedule.trigger_json);
+  object.boolean("enabled", schedule.enabled).boolean("fan_out", schedule.fan_out);
+  object.raw("trigger", schedule.trigger_json);
   if (schedule.timezone) object.text("timezone", *schedule.timezone);
-  object.raw("job", write_job_template(schedule.job)).raw("misfire", write_misfire(schedule.misfire));
-  object.text("overlap", to_string(schedule.overlap)).text("jitter", format_duration(schedule.jitter));
+  object.raw("job", write_job_template(schedule.job));
+  if (schedule.on_cutoff) object.raw("on_cutoff", write_job_template(*schedule.on_cutoff));
+  write_misfire_and_overlap(object, schedule);
+  object.text("jitter", format_duration(schedule.jitter));
   object.raw("dst", write_dst(schedule.dst));
-  if (schedule.starts_at) object.text("starts_at", exact(*schedule.starts_at));
-  if (schedule.ends_at) object.text("ends_at", exact(*schedule.ends_at));
+  if (schedule.starts_at) object.text("starts_at", format_exact(*schedule.starts_at));
+  if (schedule.ends_at) object.text("ends_at", format_exact(*schedule.ends_at));
   if (!schedule.exclude_dates.empty()) {
     JsonArray days;
     for (const LocalDays day : schedule.exclude_dates) days.raw(json_string(format_date(day)));

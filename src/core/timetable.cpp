@@ -71,6 +71,10 @@ Result<Timetable::Source> Timetable::make_source(const Trigger& trigger, const O
     return invalid_configuration(
         fmt::format("after {}: follows another schedule and has no times of its own", quoted(after->schedule)));
   }
+  if (plans_by_subject(trigger)) {
+    return invalid_configuration(
+        fmt::format("{}: each subject has times of its own, there is no timetable", kind_of(trigger)));
+  }
   TRY_ASSIGN(Rule rule, wall_clock_rule(trigger, options));
   auto recurrence = Recurrence::make(rule.parts, {.start = rule.start, .zone = options.zone, .dst = options.dst});
   if (!recurrence) {

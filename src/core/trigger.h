@@ -1,6 +1,7 @@
 // What makes a schedule fire, as a user writes it. A Timetable works out the times.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -48,20 +49,72 @@ struct AfterTrigger {
   std::string schedule;
 };
 
-using Trigger =
-    std::variant<OnceTrigger, EveryTrigger, DailyTrigger, WeeklyTrigger, CronTrigger, RruleTrigger, AfterTrigger>;
+// Once a local day, tried again and again in the window before `due`, and given up at it.
+struct DeliveryTrigger {
+  TimeOfDay due;                               // the cutoff
+  Duration window = std::chrono::minutes(60);  // before it
+  Duration retry_delay = std::chrono::minutes(10);
+  bool spread = false;  // over the window, so that one retry still fits, instead of all at its start
+};
+
+// One job for each span of time, one abutting the other, once the span is over.
+struct WindowsTrigger {
+  Duration interval{};
+  Duration lag = std::chrono::minutes(1);     // from the end of a window until it is due
+  std::optional<std::uint32_t> max_backfill;  // open at once; nothing: what the configuration says
+  std::optional<Duration> max_age;            // since its end: older ones are missed
+  std::string mode;                           // handed to the jobs
+};
+
+// How far apart checks are: a point between the two, or the one if they are the same.
+struct CheckSpan {
+  Duration min{};
+  Duration max{};
+  friend bool operator==(const CheckSpan&, const CheckSpan&) = default;
+};
+
+// Checks that come closer together the nearer a subject's expected time is.
+struct AdaptiveTrigger {
+  struct Band {
+    Duration within{};  // of the expected time, before or after it
+    CheckSpan every;
+  };
+  std::vector<Band> bands;  // `within` ascends
+  CheckSpan otherwise;      // also if nothing is expected
+  std::optional<Duration> floor;
+  std::optional<Duration> ceiling;
+};
+
+using Trigger = std::variant<OnceTrigger, EveryTrigger, DailyTrigger, WeeklyTrigger, CronTrigger, RruleTrigger,
+                             AfterTrigger, DeliveryTrigger, WindowsTrigger, AdaptiveTrigger>;
 
 inline constexpr Duration kEveryMin = std::chrono::seconds(1);
+inline constexpr Duration kDeliveryWindowEnd = std::chrono::hours(20);  // a window is shorter than this
+inline constexpr std::uint32_t kMaxBackfillMax = 1000;
+inline constexpr std::size_t kBandsMax = 32;
+
+// What the configuration may set about windows.
+struct WindowDefaults {
+  std::uint32_t max_backfill = 6;
+  Duration min_window = std::chrono::seconds(60);
+  friend bool operator==(const WindowDefaults&, const WindowDefaults&) = default;
+};
+
+// As in JSON: "daily", "delivery".
+std::string_view kind_of(const Trigger& trigger);
+// Delivery, windows and adaptive: each subject is planned on its own terms, and there is no timetable.
+bool plans_by_subject(const Trigger& trigger);
 
 // A duration that `every` can take: at least a second.
 Result<Duration> parse_interval(std::string_view text);
 
 // The short form of the command line: `cron:0 8 * * *`, `rrule:FREQ=…`, `every:2h`, `daily:08:00`,
-// `weekly:mon,fri@08:00`, `once:2026-03-29T01:00:00Z`.
+// `weekly:mon,fri@08:00`, `once:2026-03-29T01:00:00Z`, `delivery:08:00`, `windows:1h`.
 Result<Trigger> parse_trigger_text(std::string_view text);
 
 // The long form: {"kind": "weekly", "on": ["mon"], "at": "08:00"}, or the frequencies of S1:
 // {"type": "weekly", "day": 4, "hour": 6, "minute": 0} with 0 = Monday. `value` lies in `text`, under the name `path`.
+// What can be read but cannot work is invalid_configuration.
 Result<Trigger> parse_trigger_json(std::string_view text, const Json& value, const std::string& path);
 
 // An instant in JSON: a string as RFC 3339, or a number of Unix milliseconds.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/job_fields.h"
 #include "core/trigger.h"
 
 namespace carillon {
@@ -81,12 +82,152 @@ Result<Trigger> after(JsonFields& fields) {
   return trigger;
 }
 
+struct Bounds {
+  Duration min{};
+  Duration max = kDurationMax;
+};
+
+// Refuses a duration outside of its bounds. `name` was read from `fields`.
+Result<void> check_bounds(JsonFields& fields, std::string_view name, Duration duration, Bounds bounds) {
+  if (duration >= bounds.min && duration <= bounds.max) return {};
+  return cannot_work(fields.fail(
+      *fields.optional(name), name,
+      bounds.max == kDurationMax
+          ? fmt::format("must be at least {}, not {}", format_duration(bounds.min), format_duration(duration))
+          : fmt::format("must lie between {} and {}, not be {}", format_duration(bounds.min),
+                        format_duration(bounds.max), format_duration(duration))));
+}
+
+// Left as it is if it is not given.
+Result<void> read_bounded(std::string_view text, JsonFields& fields, std::string_view name, Bounds bounds,
+                          Duration& into) {
+  TRY_ASSIGN(const auto given, read_duration_field(text, fields, name));
+  if (!given) return {};
+  TRY(check_bounds(fields, name, *given, bounds));
+  into = *given;
+  return {};
+}
+
+Result<void> read_bounded(std::string_view text, JsonFields& fields, std::string_view name, Bounds bounds,
+                          std::optional<Duration>& into) {
+  if (fields.optional(name) == nullptr) return {};
+  return read_bounded(text, fields, name, bounds, into.emplace());
+}
+
+Result<Trigger> delivery(std::string_view text, JsonFields& fields) {
+  DeliveryTrigger trigger;
+  TRY_ASSIGN(trigger.due, required_text(text, fields, "due", parse_time_of_day));
+  TRY(read_bounded(text, fields, "window", {.min = kEveryMin, .max = kDeliveryWindowEnd - std::chrono::milliseconds(1)},
+                   trigger.window));
+  TRY(read_bounded(text, fields, "retry_delay", {.min = kEveryMin}, trigger.retry_delay));
+  TRY_ASSIGN(trigger.spread, read_flag_field(fields, "spread", false));
+  return trigger;
+}
+
+Result<Trigger> windows(std::string_view text, JsonFields& fields) {
+  WindowsTrigger trigger;
+  TRY_ASSIGN(trigger.interval, required_text(text, fields, "interval", parse_duration));
+  TRY(check_bounds(fields, "interval", trigger.interval, {.min = kEveryMin}));
+  TRY(read_bounded(text, fields, "lag", {}, trigger.lag));
+  if (fields.optional("max_backfill") != nullptr) {
+    TRY_ASSIGN(const std::int64_t most, fields.integer("max_backfill", {1, kMaxBackfillMax}));
+    trigger.max_backfill = static_cast<std::uint32_t>(most);
+  }
+  TRY(read_bounded(text, fields, "max_age", {}, trigger.max_age));
+  if (trigger.max_age && *trigger.max_age <= trigger.lag) {
+    return cannot_work(
+        fields.fail(*fields.optional("max_age"), "max_age",
+                    fmt::format("must be longer than the lag of {}: no window is due before that, so none could run",
+                                format_duration(trigger.lag))));
+  }
+  TRY_ASSIGN(const Json* const mode, fields.optional("mode", JsonType::string));
+  if (mode != nullptr) {
+    if (const auto checked = check_name("mode", mode->text); !checked) {
+      return fields.fail(*mode, "mode", checked.error().message);
+    }
+    trigger.mode = mode->text;
+  }
+  return trigger;
+}
+
+// "10m", or ["4h", "6h"]: between these.
+Result<CheckSpan> check_span(std::string_view text, JsonFields& fields, std::string_view name) {
+  const Json* const value = fields.optional(name);
+  if (value == nullptr) return fields.missing(name, "a duration, or a pair of them");
+  const std::string path = fields.path_of(name);
+  CheckSpan span;
+  if (value->type == JsonType::array) {
+    if (value->items.size() != 2) {
+      return fields.fail(*value, name,
+                         fmt::format("expected a duration or a pair of them, found {}", value->items.size()));
+    }
+    TRY_ASSIGN(span.min, read_text(text, value->items[0], path + "[0]", parse_duration));
+    TRY_ASSIGN(span.max, read_text(text, value->items[1], path + "[1]", parse_duration));
+    if (span.max < span.min) {
+      return cannot_work(fields.fail(*value, name,
+                                     fmt::format("the pair is reversed: {} is longer than {}",
+                                                 format_duration(span.min), format_duration(span.max))));
+    }
+  } else {
+    TRY_ASSIGN(span.min, read_text(text, *value, path, parse_duration));
+    span.max = span.min;
+  }
+  TRY(check_bounds(fields, name, span.min, {.min = kEveryMin}));
+  return span;
+}
+
+Result<void> read_bands(std::string_view text, JsonFields& fields, std::vector<AdaptiveTrigger::Band>& bands) {
+  constexpr std::string_view kName = "bands";
+  TRY_ASSIGN(const Json* const list, fields.optional(kName, JsonType::array));
+  if (list == nullptr) return {};
+  if (list->items.size() > kBandsMax) {
+    return fields.fail(*list, kName,
+                       fmt::format("has {} bands; at most {} are allowed", list->items.size(), kBandsMax));
+  }
+  for (const Json& item : list->items) {
+    const std::string path = fmt::format("{}[{}]", fields.path_of(kName), bands.size());
+    if (item.type != JsonType::object) {
+      return json_error(text, item.offset, path, fmt::format("expected an object, found {}", describe(item.type)));
+    }
+    JsonFields band(text, item, path);
+    AdaptiveTrigger::Band& read = bands.emplace_back();
+    TRY_ASSIGN(read.within, required_text(text, band, "within", parse_duration));
+    TRY(check_bounds(band, "within", read.within, {.min = kEveryMin}));
+    TRY_ASSIGN(read.every, check_span(text, band, "every"));
+    TRY(band.finish());
+    if (bands.size() > 1 && read.within <= bands[bands.size() - 2].within) {
+      return cannot_work(
+          band.fail(*band.optional("within"), "within",
+                    fmt::format("bands go from near to far, and {} is not further than {}",
+                                format_duration(read.within), format_duration(bands[bands.size() - 2].within))));
+    }
+  }
+  return {};
+}
+
+Result<Trigger> adaptive(std::string_view text, JsonFields& fields) {
+  AdaptiveTrigger trigger;
+  TRY(read_bands(text, fields, trigger.bands));
+  TRY_ASSIGN(trigger.otherwise, check_span(text, fields, "otherwise"));
+  TRY(read_bounded(text, fields, "floor", {.min = kEveryMin}, trigger.floor));
+  TRY(read_bounded(text, fields, "ceiling", {.min = kEveryMin}, trigger.ceiling));
+  if (trigger.floor && trigger.ceiling && *trigger.floor > *trigger.ceiling) {
+    return cannot_work(fields.fail(*fields.optional("floor"), "floor",
+                                   fmt::format("{} is more than the ceiling of {}", format_duration(*trigger.floor),
+                                               format_duration(*trigger.ceiling))));
+  }
+  return trigger;
+}
+
 Result<Trigger> by_kind(std::string_view text, const std::string& kind, JsonFields& fields, const Json& at) {
   if (kind == "once") return once(text, fields);
   if (kind == "every") return every(text, fields);
   if (kind == "weekly") return weekly(text, fields);
   if (kind == "rrule") return rrule(text, fields);
   if (kind == "after") return after(fields);
+  if (kind == "delivery") return delivery(text, fields);
+  if (kind == "windows") return windows(text, fields);
+  if (kind == "adaptive") return adaptive(text, fields);
   if (kind == "daily") {
     TRY_ASSIGN(const TimeOfDay time, required_text(text, fields, "at", parse_time_of_day));
     return DailyTrigger{.at = time};
@@ -97,7 +238,9 @@ Result<Trigger> by_kind(std::string_view text, const std::string& kind, JsonFiel
   }
   return fields.fail(
       at, "kind",
-      fmt::format("unknown kind {}; allowed are once, every, daily, weekly, cron, rrule, after", quoted(kind)));
+      fmt::format("unknown kind {}; allowed are once, every, daily, weekly, cron, rrule, after, delivery, windows, "
+                  "adaptive",
+                  quoted(kind)));
 }
 
 Result<TimeOfDay> hour_and_minute(JsonFields& fields) {
@@ -133,7 +276,27 @@ Result<Trigger> by_s1_type(std::string_view text, const std::string& type, JsonF
                      fmt::format("unknown type {}; allowed are once, daily, weekly, every_n_hours", quoted(type)));
 }
 
+struct KindName {
+  std::string_view operator()(const OnceTrigger& /*unused*/) const { return "once"; }
+  std::string_view operator()(const EveryTrigger& /*unused*/) const { return "every"; }
+  std::string_view operator()(const DailyTrigger& /*unused*/) const { return "daily"; }
+  std::string_view operator()(const WeeklyTrigger& /*unused*/) const { return "weekly"; }
+  std::string_view operator()(const CronTrigger& /*unused*/) const { return "cron"; }
+  std::string_view operator()(const RruleTrigger& /*unused*/) const { return "rrule"; }
+  std::string_view operator()(const AfterTrigger& /*unused*/) const { return "after"; }
+  std::string_view operator()(const DeliveryTrigger& /*unused*/) const { return "delivery"; }
+  std::string_view operator()(const WindowsTrigger& /*unused*/) const { return "windows"; }
+  std::string_view operator()(const AdaptiveTrigger& /*unused*/) const { return "adaptive"; }
+};
+
 }  // namespace
+
+std::string_view kind_of(const Trigger& trigger) { return std::visit(KindName{}, trigger); }
+
+bool plans_by_subject(const Trigger& trigger) {
+  return std::holds_alternative<DeliveryTrigger>(trigger) || std::holds_alternative<WindowsTrigger>(trigger) ||
+         std::holds_alternative<AdaptiveTrigger>(trigger);
+}
 
 Result<Instant> read_json_instant(std::string_view text, const Json& value, const std::string& path) {
   if (value.type != JsonType::string && value.type != JsonType::number) {

@@ -8,7 +8,8 @@ namespace carillon {
 namespace {
 
 constexpr std::string_view kForms =
-    "cron:0 8 * * *, rrule:FREQ=DAILY, every:2h, daily:08:00, weekly:mon,fri@08:00, once:2026-03-29T01:00:00Z";
+    "cron:0 8 * * *, rrule:FREQ=DAILY, every:2h, daily:08:00, weekly:mon,fri@08:00, once:2026-03-29T01:00:00Z, "
+    "delivery:08:00, windows:1h";
 
 Result<Trigger> weekly(std::string_view text) {
   TextCursor cursor("weekly trigger", text);
@@ -53,6 +54,16 @@ Result<Trigger> parse_trigger_text(std::string_view text) {
   if (kind == "once") {
     TRY_ASSIGN(const Instant at, parse_instant(rest));
     return OnceTrigger{.at = at};
+  }
+  if (kind == "delivery") {
+    TRY_ASSIGN(const TimeOfDay due, parse_time_of_day(rest));
+    return DeliveryTrigger{.due = due};
+  }
+  if (kind == "windows") {
+    TRY_ASSIGN(const Duration interval, parse_interval(rest));
+    WindowsTrigger trigger;
+    trigger.interval = interval;
+    return trigger;
   }
   return TextCursor("trigger", text).fail(fmt::format("unknown kind {}; allowed are {}", quoted(kind), kForms));
 }

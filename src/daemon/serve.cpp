@@ -410,7 +410,6 @@ class Server {
 
 Result<void> run(const LoadedConfig& loaded, const EndSignals& signals, Log& log) {
   for (const std::string& warning : loaded.warnings) log.write({LogLevel::warn, warning});
-  for (const std::string& unused : unused_settings(loaded)) log.write({LogLevel::warn, unused});
   TRY_ASSIGN(AddressGuard guard, AddressGuard::allowing(loaded.config.webhooks_allow));
   std::unique_ptr<RehearsalClock> clock;
   if (const auto& given = loaded.config.clock) clock = std::make_unique<RehearsalClock>(given->start, given->speed);

@@ -14,10 +14,6 @@ constexpr auto kConfigFields =
     std::to_array<std::string_view>({"enabled", "max_concurrent_jobs", "check_interval_seconds", "timezone",
                                      "default_retry_max_attempts", "default_retry_backoff_seconds", "retention"});
 
-// They wait for windows.
-constexpr auto kUnused =
-    std::to_array<std::string_view>({"scheduler.max_backfill_windows", "scheduler.min_window_seconds"});
-
 // Only what was given holds against the stored configuration: a default ranks below it.
 template <typename T>
 std::optional<T> if_given(const LoadedConfig& loaded, std::string_view key, T value) {
@@ -28,17 +24,19 @@ std::optional<T> if_given(const LoadedConfig& loaded, std::string_view key, T va
 
 RuleBook::Base rules_of(const LoadedConfig& loaded) {
   const ServerConfig& config = loaded.config;
-  return {.pins = {.enabled = config.enabled,
-                   .max_concurrent_jobs = config.max_concurrent_jobs,
-                   .check_interval = if_given(loaded, "tick_ms", config.tick),
-                   .timezone = config.timezone,
-                   .default_retry_max_attempts = if_given(loaded, "worker.max_attempts", config.worker.max_attempts),
-                   .default_retry_backoff = config.worker.retry_backoff,
-                   .retention = if_given(loaded, "retention", config.retention)},
-          .job = {.timeout = config.job_timeout,
-                  .lease = config.worker.lease,
-                  .max_attempts = config.worker.max_attempts,
-                  .retry = std::nullopt}};
+  return {
+      .pins = {.enabled = config.enabled,
+               .max_concurrent_jobs = config.max_concurrent_jobs,
+               .check_interval = if_given(loaded, "tick_ms", config.tick),
+               .timezone = config.timezone,
+               .default_retry_max_attempts = if_given(loaded, "worker.max_attempts", config.worker.max_attempts),
+               .default_retry_backoff = config.worker.retry_backoff,
+               .retention = if_given(loaded, "retention", config.retention)},
+      .job = {.timeout = config.job_timeout,
+              .lease = config.worker.lease,
+              .max_attempts = config.worker.max_attempts,
+              .retry = std::nullopt},
+      .windows = {.max_backfill = config.scheduler.max_backfill_windows, .min_window = config.scheduler.min_window}};
 }
 
 std::map<std::string, std::string, std::less<>> config_pins(const LoadedConfig& loaded) {
@@ -47,16 +45,6 @@ std::map<std::string, std::string, std::less<>> config_pins(const LoadedConfig& 
     if (const auto pin = loaded.pin(field)) pins.emplace(field, *pin);
   }
   return pins;
-}
-
-std::vector<std::string> unused_settings(const LoadedConfig& loaded) {
-  std::vector<std::string> lines;
-  for (const EffectiveSetting& setting : loaded.settings) {
-    if (setting.source == ConfigSource::standard) continue;
-    if (std::ranges::find(kUnused, setting.key) == kUnused.end()) continue;
-    lines.push_back(fmt::format("{} ({}) is not used yet: windows come later", setting.key, setting.origin));
-  }
-  return lines;
 }
 
 }  // namespace carillon::daemon

@@ -17,7 +17,4 @@ RuleBook::Base rules_of(const LoadedConfig& loaded);
 // Fields of `/v1/config` that cannot be changed there, and what has set them.
 std::map<std::string, std::string, std::less<>> config_pins(const LoadedConfig& loaded);
 
-// A line for each setting that was given, is read and checked, and that nothing uses yet.
-std::vector<std::string> unused_settings(const LoadedConfig& loaded);
-
 }  // namespace carillon::daemon

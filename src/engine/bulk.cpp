@@ -16,6 +16,7 @@ std::string_view to_string(BulkAction action) {
     case BulkAction::retry: return "retry";
     case BulkAction::cancel: return "cancel";
     case BulkAction::discard: return "discard";
+    case BulkAction::backfill: return "backfill";
   }
   UNREACHABLE();
 }
@@ -36,8 +37,9 @@ JobAction action_of(BulkAction action) {
     case BulkAction::retry: return JobAction::retry;
     case BulkAction::cancel: return JobAction::cancel;
     case BulkAction::discard: return JobAction::discard;
+    case BulkAction::backfill: break;  // makes jobs, and acts on none
   }
-  return JobAction::retry;
+  UNREACHABLE();
 }
 
 void put_if(JsonObject& object, std::string_view name, const std::optional<std::string>& text) {
@@ -124,6 +126,11 @@ std::string write_bulk(const BulkState& bulk) {
   put_instant(object, "until", bulk.filter.until);
   // In thousandths: the store's numbers are whole.
   if (bulk.rate) object.integer("rate_milli", std::llround(*bulk.rate * 1000));
+  if (bulk.backfill) {
+    put_instant(object, "from", bulk.backfill->from);
+    put_instant(object, "to", bulk.backfill->to);
+    object.text("at_subject", bulk.backfill->subject).integer("at_window", bulk.backfill->window);
+  }
   return object.str();
 }
 
@@ -134,9 +141,16 @@ Result<BulkState> read_bulk(std::string_view text) {
   bulk.info.id = object.text("id");
   bulk.info.state = object.text("state");
   const std::string action = object.text("action");
-  bulk.info.action = action == "cancel"    ? BulkAction::cancel
-                     : action == "discard" ? BulkAction::discard
-                                           : BulkAction::retry;
+  bulk.info.action = action == "cancel"     ? BulkAction::cancel
+                     : action == "discard"  ? BulkAction::discard
+                     : action == "backfill" ? BulkAction::backfill
+                                            : BulkAction::retry;
+  if (bulk.info.action == BulkAction::backfill) {
+    bulk.backfill = BackfillState{.from = object.instant("from").value_or(kInstantMin),
+                                  .to = object.instant("to").value_or(kInstantMin),
+                                  .subject = object.text("at_subject"),
+                                  .window = object.integer("at_window").value_or(0)};
+  }
   if (const auto total = object.integer("total")) bulk.info.total = static_cast<std::uint64_t>(*total);
   bulk.info.done = static_cast<std::uint64_t>(object.integer("done").value_or(0));
   bulk.info.failed = static_cast<std::uint64_t>(object.integer("failed").value_or(0));
@@ -194,6 +208,19 @@ Result<BulkInfo> BulkWork::begin(Round& round, const Begin& begin) {
   return state.info;
 }
 
+Result<BulkInfo> BulkWork::begin(Round& round, const BeginBackfill& begin) {
+  BulkState state{.info = {.id = format_job_id(store_.jobs().new_job_id()),
+                           .action = BulkAction::backfill,
+                           .state = std::string(kRunning),
+                           .total = begin.total},
+                  .backfill = BackfillState{.from = begin.from, .to = begin.to, .subject = {}},
+                  .filter = {.tenant = std::string(begin.tenant), .schedule = std::string(begin.schedule)}};
+  if (!begin.subject.empty()) state.filter.subject = begin.subject;
+  TRY(put(state));
+  remember(round, state, round.boot);
+  return state.info;
+}
+
 Result<BulkInfo> BulkWork::stop(Round& round, std::string_view tenant, std::string_view id) {
   const auto found = works_.find({std::string(tenant), std::string(id)});
   if (found == works_.end()) {
@@ -244,6 +271,7 @@ Result<void> BulkWork::step(Round& round, const Work& work) {
     remember(round, state, round.boot);
     return {};
   }
+  if (state.backfill) return step_backfill(round, std::move(state));
   // With a rate: a tenth of a second's worth at a time, at least one.
   const double share = state.rate ? std::max(1.0, *state.rate / 10) : static_cast<double>(kStep);
   const auto changes = static_cast<std::size_t>(std::min(share, static_cast<double>(kStep)));
@@ -261,6 +289,17 @@ Result<void> BulkWork::step(Round& round, const Work& work) {
     pause = std::chrono::microseconds(std::llround(1e6 * static_cast<double>(step.changed) / *state.rate));
   }
   remember(round, state, round.boot + pause);
+  return {};
+}
+
+Result<void> BulkWork::step_backfill(Round& round, BulkState state) {
+  TRY_ASSIGN(const BackfillStep step, make_windows_(round, state, kStep));
+  state.backfill = step.next;
+  state.info.done += step.made;
+  state.info.failed += step.refused;
+  if (step.end) state.info.state = kDone;
+  TRY(put(state));
+  remember(round, state, round.boot);
   return {};
 }
 

@@ -18,8 +18,24 @@ namespace carillon {
 
 inline constexpr std::string_view kBulkKind = "bulk";
 
+// Windows made by hand, over a range. The schedule, and its subject unless all are meant, stand in the filter.
+struct BackfillState {
+  Instant from;
+  Instant to;
+  std::string subject;      // where it stands: in this one,
+  std::int64_t window = 0;  // before this one of its windows
+};
+
+struct BackfillStep {
+  BackfillState next;
+  std::uint64_t made = 0;
+  std::uint64_t refused = 0;  // subjects whose windows do not fill the range
+  bool end = false;
+};
+
 struct BulkState {
   BulkInfo info;
+  std::optional<BackfillState> backfill;
   JobFilter filter;
   std::optional<double> rate;
   JobId after;  // where it stands
@@ -38,8 +54,11 @@ class BulkWork {
  public:
   // Asks a handler that runs to stop, once the round is committed.
   using AskToStop = std::function<void(Round&, JobId)>;
+  // Makes the next windows, at most so many.
+  using MakeWindows = std::function<Result<BackfillStep>(Round&, const BulkState&, std::size_t)>;
 
-  BulkWork(Store& store, AskToStop ask_to_stop) : store_(store), ask_to_stop_(std::move(ask_to_stop)) {}
+  BulkWork(Store& store, AskToStop ask_to_stop, MakeWindows make_windows)
+      : store_(store), ask_to_stop_(std::move(ask_to_stop)), make_windows_(std::move(make_windows)) {}
   BulkWork(const BulkWork&) = delete;
   BulkWork& operator=(const BulkWork&) = delete;
   ~BulkWork() = default;
@@ -49,6 +68,15 @@ class BulkWork {
     std::optional<std::uint64_t> total;
   };
   Result<BulkInfo> begin(Round& round, const Begin& begin);
+  struct BeginBackfill {
+    std::string_view tenant;
+    std::string_view schedule;
+    std::string_view subject;  // "": all
+    Instant from;
+    Instant to;
+    std::optional<std::uint64_t> total;
+  };
+  Result<BulkInfo> begin(Round& round, const BeginBackfill& begin);
   Result<BulkInfo> stop(Round& round, std::string_view tenant, std::string_view id);
   // One that was under way when the engine ended.
   void resume(const Document& document);
@@ -65,10 +93,12 @@ class BulkWork {
   static DocumentKey key_of(const BulkState& state);
   Result<void> put(const BulkState& state);
   Result<void> step(Round& round, const Work& work);
+  Result<void> step_backfill(Round& round, BulkState state);
   void remember(Round& round, const BulkState& state, BootTime next_at);
 
   Store& store_;
   AskToStop ask_to_stop_;
+  MakeWindows make_windows_;
   std::map<std::pair<std::string, std::string>, Work> works_;  // by tenant and id
 };
 

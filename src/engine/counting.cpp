@@ -15,6 +15,8 @@ void add(Counters& totals, const Counters& counts) {
   totals.late += counts.late;
   totals.finalized += counts.finalized;
   totals.store_failures += counts.store_failures;
+  totals.swept += counts.swept;
+  totals.repaired += counts.repaired;
 }
 
 }  // namespace carillon

@@ -27,6 +27,9 @@ void count(Counters& counters, const T& event) {
     counters.finalized += event.count;
   } else if constexpr (std::is_same_v<T, StoreFailed>) {
     ++counters.store_failures;
+  } else if constexpr (std::is_same_v<T, SweepStopped>) {
+    counters.swept += event.looked_at;
+    counters.repaired += event.repaired;
   } else if constexpr (std::is_same_v<T, JobChanged>) {
     if (event.state == JobState::dlq) ++counters.dlq;
   }

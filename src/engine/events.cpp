@@ -128,6 +128,10 @@ Line line_of(const Event& event) {
                    line.measurements.integer("failures", recovered.failures)
                        .integer("duration_ms", milliseconds(recovered.after));
                  },
+                 [&](const SweepStopped& swept) {
+                   line.measurements.integer("looked_at", number(swept.looked_at));
+                   line.measurements.integer("repaired", number(swept.repaired));
+                 },
                  [&](const SloBreached& breached) {
                    line.measurements.number("value", breached.value).number("threshold", breached.threshold);
                    line.metadata.text("slo", breached.slo).text("unit", breached.unit);
@@ -162,6 +166,7 @@ std::string_view name_of(const Event& event) {
           [](const EnqueueIgnored&) -> std::string_view { return "enqueue.ignored"; },
           [](const StoreFailed&) -> std::string_view { return "store.failed"; },
           [](const StoreRecovered&) -> std::string_view { return "store.recovered"; },
+          [](const SweepStopped&) -> std::string_view { return "sweep.stop"; },
           [](const SloBreached&) -> std::string_view { return "slo.breach"; },
       },
       event.body);

@@ -6,6 +6,7 @@
 
 #include "base/json_writer.h"
 #include "core/json_members.h"
+#include "core/slot_text.h"
 
 namespace carillon {
 
@@ -15,7 +16,7 @@ void add_created(Explanation& explanation, const JobInfo& job) {
   JsonObject detail;
   detail.text("origin", to_string(job.origin));
   if (!job.schedule.empty()) detail.text("schedule", job.schedule);
-  if (job.slot) detail.text("slot", format_instant(*job.slot));
+  if (job.slot) detail.text("slot", slot_text(*job.slot, job.deadline));
   if (job.parent) detail.text("parent_id", format_job_id(job.parent));
   explanation.steps.push_back(
       {.at = job.created_at, .what = "created", .why = std::string(to_string(job.origin)), .detail = detail.str()});
@@ -97,6 +98,7 @@ std::optional<Holding> holding_of(const JobFacts& facts) {
   if (facts.schedule_is) {
     return Holding{.why = *facts.schedule_is, .text = fmt::format("its schedule is {}", *facts.schedule_is)};
   }
+  if (facts.subject_is_disabled) return Holding{.why = "disabled", .text = "its subject is disabled"};
   if (job.run_at > facts.now) {
     if (!job.defer_reason.empty()) {
       return Holding{.why = job.defer_reason,
@@ -164,42 +166,6 @@ Explanation explain_job(const JobFacts& facts) {
     default:
       explanation.summary = fmt::format("{}{}{}", to_string(job.state), job.reason.empty() ? "" : ": ", job.reason);
       break;
-  }
-  return explanation;
-}
-
-Explanation explain_schedule(const ScheduleFacts& facts) {
-  Explanation explanation;
-  const ScheduleRow& row = facts.row;
-  explanation.steps.push_back({.at = row.created_at, .what = "created", .why = "api", .detail = "{}"});
-  for (const OutcomeRow& outcome : facts.outcomes) {
-    JsonObject detail;
-    detail.text("slot", format_instant(outcome.slot)).integer("count", outcome.count);
-    if (outcome.job) detail.text("job_id", format_job_id(outcome.job));
-    const bool ended = outcome.outcome.has_value();
-    explanation.steps.push_back({.at = outcome.at.value_or(outcome.slot),
-                                 .what = ended ? "finished" : "created",
-                                 .why = !outcome.reason.empty() ? outcome.reason
-                                        : ended                 ? std::string(to_string(*outcome.outcome))
-                                                                : "scheduled",
-                                 .detail = detail.str()});
-  }
-  const bool paused = row.paused_until && *row.paused_until > facts.now;
-  if (facts.subject) explanation.next_at = facts.subject->next_at;
-  if (!row.enabled) {
-    explanation.summary = "disabled: nothing is planned until it is enabled";
-    explanation.next_at.reset();
-  } else if (paused) {
-    const bool endless = *row.paused_until == kInstantMax;
-    explanation.summary =
-        endless ? "paused until it is resumed" : fmt::format("paused until {}", format_instant(*row.paused_until));
-    explanation.next_at.reset();
-  } else if (facts.schedule && after_of(*facts.schedule)) {
-    explanation.summary = fmt::format("runs after {}", after_of(*facts.schedule)->schedule);
-  } else if (explanation.next_at) {
-    explanation.summary = fmt::format("next at {}", format_instant(*explanation.next_at));
-  } else {
-    explanation.summary = "exhausted: it has no further time";
   }
   return explanation;
 }

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/json_writer.h"
 #include "core/json_members.h"
+#include "core/slot_text.h"
 #include "store/job_text.h"
 
 namespace carillon {
@@ -135,7 +136,7 @@ std::string to_json(const JobInfo& job) {
   put(object, "parent_id", job.parent ? format_job_id(job.parent) : std::string());
   put(object, "schedule", job.schedule);
   object.text("subject", job.subject);
-  put(object, "slot", job.slot);
+  put(object, "slot", job.slot ? slot_text(*job.slot, job.deadline) : std::string());
   put(object, "key", job.key);
   put(object, "idempotency_key", job.idempotency_key);
   put(object, "run_at", job.run_at);

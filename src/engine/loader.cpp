@@ -63,7 +63,11 @@ Result<void> Loader::load_rules(Round& round) {
     documents_.insert(document.key);
     if (document.key.kind == kBulkKind) {
       bulk_.resume(document);
-    } else {
+    } else if (document.key.kind == kReplanKind) {
+      planner_.resume_replan(document);
+    } else if (document.key.kind == kImportKind) {
+      imports_.resume(document, round.boot);
+    } else if (document.key.kind != kImportPartKind) {
       rules_.apply(document.key, document.body, dispatcher_.ready(), round.now);
     }
   }

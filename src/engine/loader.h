@@ -11,6 +11,7 @@
 
 #include "engine/bulk.h"
 #include "engine/dispatcher.h"
+#include "engine/import_work.h"
 #include "engine/planner.h"
 #include "engine/round.h"
 #include "engine/rule_book.h"
@@ -20,8 +21,8 @@ namespace carillon {
 
 class Loader {
  public:
-  Loader(Store& store, Dispatcher& dispatcher, Planner& planner, RuleBook& rules, BulkWork& bulk)
-      : store_(store), dispatcher_(dispatcher), planner_(planner), rules_(rules), bulk_(bulk) {}
+  Loader(Store& store, Dispatcher& dispatcher, Planner& planner, RuleBook& rules, BulkWork& bulk, ImportWork& imports)
+      : store_(store), dispatcher_(dispatcher), planner_(planner), rules_(rules), bulk_(bulk), imports_(imports) {}
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
   ~Loader() = default;
@@ -52,6 +53,7 @@ class Loader {
   Planner& planner_;
   RuleBook& rules_;
   BulkWork& bulk_;
+  ImportWork& imports_;
   Stage stage_ = Stage::rules;
   std::set<DocumentKey> documents_;  // that this reading has met
   DocumentKey rules_to_;

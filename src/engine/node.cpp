@@ -8,6 +8,7 @@
 #include "engine/node_port.h"
 #include "engine/settlement.h"
 #include "store/job_text.h"
+#include "store/local_minute.h"
 
 namespace carillon {
 
@@ -36,9 +37,15 @@ Node::Node(Store& store, const StoreClock& clock, Options options)
       rules_(options_.rules),
       dispatcher_(store.jobs()),
       planner_(store, rules_, [this](Round& round, JobId job) { ask_to_stop(round, job); }),
-      bulk_(store, [this](Round& round, JobId job) { ask_to_stop(round, job); }),
-      loader_(store, dispatcher_, planner_, rules_, bulk_),
-      pruner_(store, options_.prune_every) {
+      bulk_(
+          store, [this](Round& round, JobId job) { ask_to_stop(round, job); },
+          [this](Round& round, const BulkState& state, std::size_t most) {
+            return planner_.backfill(round, state, most);
+          }),
+      imports_(store, planner_),
+      loader_(store, dispatcher_, planner_, rules_, bulk_, imports_),
+      pruner_(store, options_.prune_every),
+      sweeper_(store, planner_) {
   mutant_node_begins();
 }
 
@@ -134,9 +141,11 @@ void Node::finish_calls(const Result<void>& committed) {
 bool Node::has_work(const Round& round) const {
   const auto due = [&](std::optional<Instant> at) { return at && *at <= round.now; };
   const auto bulk_at = bulk_.next_at();
+  const auto import_at = imports_.next_at();
   return !calls_.empty() || !settling_.empty() || !due_.beats.empty() || !picks_.empty() || !loader_.is_done() ||
-         round.boot >= next_tick_ || due(planner_.next_due()) || pruner_.next_at() <= round.boot ||
-         (bulk_at && *bulk_at <= round.boot) || recover_ || planner_.has_released() || desk_.has_to_look();
+         round.boot >= next_tick_ || due(planner_.next_due()) || planner_.has_background() ||
+         pruner_.next_at() <= round.boot || sweeper_.is_due(round.boot) || (bulk_at && *bulk_at <= round.boot) ||
+         (import_at && *import_at <= round.boot) || recover_ || planner_.has_released() || desk_.has_to_look();
 }
 
 Result<void> Node::write(Round& round) {
@@ -151,14 +160,23 @@ Result<void> Node::write(Round& round) {
   if (round.boot >= next_tick_) TRY(keep_up(round));
   if (loader_.has_rules()) TRY(plan(round));
   if (const auto at = bulk_.next_at(); at && *at <= round.boot) TRY(bulk_.step(round));
+  if (const auto at = imports_.next_at(); at && *at <= round.boot) TRY(imports_.look_after(round));
   if (loader_.is_done() && pruner_.next_at() <= round.boot) {
     TRY(pruner_.step(round, rules_.retention(options_.retention)));
   }
+  if (loader_.is_done()) {
+    sweeper_.begin(round.boot);
+    if (sweeper_.is_due(round.boot)) TRY(sweeper_.step(round));
+  }
   // After all that makes jobs: a page that it reads holds those too, so that none falls between the two.
   if (loader_.has_rules() && !loader_.is_done()) TRY(loader_.step(round));
+  TRY(planner_.follow(round));
   TRY(add_ready(round));
   TRY(claim(round));
   TRY(lease_pulls(round));
+  // A claim ends what is past its deadline.
+  TRY(planner_.follow(round));
+  TRY(add_ready(round));
   tell_finalized(round);
   if (round.tick.users_scanned > 0 || round.tick.cutoff_finalized > 0) round.tell(round.tick);
   return {};
@@ -167,6 +185,13 @@ Result<void> Node::write(Round& round) {
 void Node::tell_finalized(Round& round) {
   for (FinalizedSlot& slot : store_.plans().finalized()) {
     const auto count = static_cast<std::uint64_t>(slot.count);
+    std::optional<std::uint16_t> due_bucket;
+    std::string today;
+    if (planner_.is_delivery(slot.id)) {
+      const DayMinute due = day_minute_of(slot.local_minute);
+      due_bucket = static_cast<std::uint16_t>(due.minute);
+      today = format_date(LocalDays(std::chrono::days(due.day)));
+    }
     if (slot.outcome == JobState::cutoff_reached) round.tick.cutoff_finalized += count;
     if (slot.outcome == JobState::missed) {
       round.tell(Missed{.tenant = slot.tenant,
@@ -182,22 +207,26 @@ void Node::tell_finalized(Round& round) {
                          .subject = std::move(slot.subject),
                          .slot = slot.slot,
                          .status = slot.outcome,
-                         .count = count});
+                         .count = count,
+                         .due_bucket = due_bucket,
+                         .today = std::move(today)});
   }
 }
 
 Instant Node::horizon(Instant now) const { return std::max(loader_.horizon(), add_clamped(now, kAhead)); }
 
 Result<void> Node::add_ready(Round& round) {
-  if (planner_.has_released()) round.add_ready(planner_.take_released(round));
-  if (round.ready.empty()) return {};
+  if (planner_.has_released() && !round.took_released) round.add_ready(planner_.take_released(round));
+  round.took_released = true;
+  std::vector<ReadyJob> ready = std::exchange(round.ready, {});
+  if (ready.empty()) return {};
   const Instant until = horizon(round.now);
   if (!loader_.is_done()) {
     // What stays on disk is the loader's to find.
-    std::erase_if(round.ready, [&](const ReadyJob& job) { return job.run_at > until; });
-    loader_.step_over(round.ready, round.now);
+    std::erase_if(ready, [&](const ReadyJob& job) { return job.run_at > until; });
+    loader_.step_over(ready, round.now);
   }
-  return dispatcher_.add(round.ready, until, round.now);
+  return dispatcher_.add(ready, until, round.now);
 }
 
 Duration Node::sleep_after(Instant now, BootTime boot) {
@@ -213,13 +242,16 @@ Duration Node::sleep_after(Instant now, BootTime boot) {
   const auto until_boot = [&](std::optional<BootTime> at) {
     if (at) keep_shorter(sleep, *at - boot);
   };
-  if (!settling_.empty() || !inbox_.empty() || planner_.has_released() || picked_all_) return {};
+  if (!settling_.empty() || !inbox_.empty() || planner_.has_released() || planner_.has_background()) return {};
+  if (picked_all_) return {};
   if (dispatching_ && desk_.has_to_look()) return {};
   if (dispatching_ && freed_ && dispatcher_.ready().size() > 0) return {};
   until_boot(next_tick_);
   until_boot(runs_.next_due());
   until_boot(pruner_.next_at());
+  until_boot(sweeper_.next_at());
   until_boot(bulk_.next_at());
+  until_boot(imports_.next_at());
   until(dispatcher_.next_due());
   until(planner_.next_due());
   until(rules_.next_change());
@@ -231,6 +263,15 @@ Duration Node::sleep_after(Instant now, BootTime boot) {
 
 bool Node::is_settled(Duration sleep) const {
   return sleep > Duration::zero() && loader_.is_done() && failures_ == 0 && is_idle();
+}
+
+std::optional<BootTime> Node::next_timer() const {
+  std::optional<BootTime> first;
+  for (const std::optional<BootTime> at : {runs_.next_due(), std::optional(pruner_.next_at()), sweeper_.next_at(),
+                                           bulk_.next_at(), imports_.next_at(), desk_.next_end()}) {
+    if (at && (!first || *at < *first)) first = at;
+  }
+  return first;
 }
 
 Result<std::optional<Instant>> Node::next_due(Instant now) {
@@ -286,6 +327,7 @@ void Node::perform_here(const Call& call) {
   Round round = begin_round();
   const bool committed = commit(round, [&]() -> Result<void> {
     call.run(round);
+    TRY(planner_.follow(round));
     TRY(add_ready(round));
     tell_finalized(round);
     return {};

@@ -24,6 +24,7 @@
 #include "engine/bulk.h"
 #include "engine/dispatcher.h"
 #include "engine/finished.h"
+#include "engine/import_work.h"
 #include "engine/inbox.h"
 #include "engine/loader.h"
 #include "engine/planner.h"
@@ -34,6 +35,7 @@
 #include "engine/rule_book.h"
 #include "engine/run_table.h"
 #include "engine/runner.h"
+#include "engine/sweeper.h"
 #include "store/store.h"
 
 namespace carillon {
@@ -97,6 +99,8 @@ class Node {
   // The first instant after `now` at which something is due: a plan, a job, a deadline, a gate, a limit. For a node
   // that is settled. Errors: unavailable.
   Result<std::optional<Instant>> next_due(Instant now);
+  // The same by the boot clock: bulk work at a rate, pruning, a lease to renew.
+  std::optional<BootTime> next_timer() const;
   // The next step is a tick, whenever the last one was.
   void look_now() { next_tick_ = BootTime::zero(); }
 
@@ -122,6 +126,7 @@ class Node {
   Store& store() { return store_; }
   Planner& planner() { return planner_; }
   BulkWork& bulk() { return bulk_; }
+  ImportWork& imports() { return imports_; }
   RuleBook& rules() { return rules_; }
   const RuleBook& rules() const { return rules_; }
   // A handler that runs is asked to stop, after the commit.
@@ -129,7 +134,8 @@ class Node {
   // It may stand in the ready set with another priority.
   void reprioritized(const ReadyJob& job) { dispatcher_.reprioritized(job.id, job.priority); }
   // Attempts of a schedule that is paused or disabled do not start, after the commit.
-  void take_back_of(Round& round, std::string_view tenant, std::string_view schedule);
+  void take_back_of(Round& round, std::string_view tenant, std::string_view schedule,
+                    std::optional<std::string_view> subject = std::nullopt);
   void apply_document(Round& round, const DocumentKey& key, std::optional<std::string> body);
   // What `serve_only` says of this tenant ("": of any) has changed. After a commit, or on the driver's thread.
   void serving_changed(std::string_view tenant);
@@ -252,8 +258,10 @@ class Node {
   Dispatcher dispatcher_;
   Planner planner_;
   BulkWork bulk_;
+  ImportWork imports_;
   Loader loader_;
   Pruner pruner_;
+  Sweeper sweeper_;
   RunTable runs_;
   PullDesk desk_;
 

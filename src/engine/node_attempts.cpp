@@ -76,6 +76,7 @@ Result<std::vector<Result<Settled>>> Node::say(Round& round, const std::vector<S
     round.add_ready(answers[i]->ready);
     const RunPtr& run = said[i].run;
     if (run && answers[i]->state == JobState::done) TRY(planner_.parent_done(round, run->job));
+    if (run && words[i].subject) TRY(planner_.subject_learnt(round, run->job));
   }
   return answers;
 }
@@ -349,10 +350,16 @@ void Node::begin_drain() {
   take_back([](const Run&) { return true; });
 }
 
-void Node::take_back_of(Round& round, std::string_view tenant, std::string_view schedule) {
-  round.on_commit.emplace_back([this, tenant = std::string(tenant), schedule = std::string(schedule)] {
-    take_back([&](const Run& run) { return run.job.tenant == tenant && run.job.schedule == schedule; });
-  });
+void Node::take_back_of(Round& round, std::string_view tenant, std::string_view schedule,
+                        std::optional<std::string_view> subject) {
+  std::optional<std::string> only;
+  if (subject) only = *subject;
+  round.on_commit.emplace_back(
+      [this, tenant = std::string(tenant), schedule = std::string(schedule), only = std::move(only)] {
+        take_back([&](const Run& run) {
+          return run.job.tenant == tenant && run.job.schedule == schedule && (!only || run.job.subject == *only);
+        });
+      });
 }
 
 void Node::take_back(const std::function<bool(const Run&)>& which) {
@@ -380,13 +387,13 @@ bool Node::is_idle() const {
 
 Result<void> Node::plan(Round& round) {
   const auto due = planner_.next_due();
-  if (!due || *due > round.now) return {};
+  if ((!due || *due > round.now) && !planner_.has_background()) return {};
   const BootTime begun = clock_.boot();
   const std::size_t ready_before = round.ready.size();
-  TRY_ASSIGN(const std::uint64_t scanned, planner_.step(round, kSchedulesMax));
+  TRY_ASSIGN(const Planner::Stepped stepped, planner_.step(round, kSchedulesMax));
   round.tick.duration += clock_.boot() - begun;
-  round.tick.users_scanned += scanned;
-  round.tick.eligible_in_window += scanned;
+  round.tick.users_scanned += stepped.looked_at;
+  round.tick.eligible_in_window += stepped.eligible;
   round.tick.enqueued += round.ready.size() - ready_before;
   return {};
 }

@@ -7,6 +7,7 @@
 #include <carillon/client.h>
 
 #include <functional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -51,8 +52,26 @@ class NodeClient final : public Client {
   Result<ScheduleInfo> resume(std::string_view tenant, std::string_view name) override;
   Result<void> delete_schedule(std::string_view tenant, std::string_view name) override;
   Result<EnqueuedJob> trigger(std::string_view tenant, std::string_view name, const TriggerOptions& options) override;
-  Result<std::vector<PreviewTime>> preview(std::string_view tenant, std::string_view name, std::size_t count) override;
-  Result<Explanation> explain_schedule(std::string_view tenant, std::string_view name) override;
+  Result<std::vector<PreviewTime>> preview(std::string_view tenant, std::string_view name, std::size_t count,
+                                           std::string_view subject) override;
+  Result<Explanation> explain_schedule(std::string_view tenant, std::string_view name,
+                                       std::string_view subject) override;
+  Result<BulkInfo> backfill(std::string_view tenant, std::string_view name, const BackfillRequest& request) override;
+
+  Result<PutSubjectAnswer> put_subject(std::string_view tenant, std::string_view schedule, std::string_view subject,
+                                       std::string_view body, std::optional<std::int64_t> if_version) override;
+  Result<PutSubjectAnswer> patch_subject(std::string_view tenant, std::string_view schedule, std::string_view subject,
+                                         std::string_view body, std::optional<std::int64_t> if_version) override;
+  Result<ImportedSubjects> import_subjects(std::string_view tenant, std::string_view schedule,
+                                           std::string_view text) override;
+  Result<SubjectInfo> subject(std::string_view tenant, std::string_view schedule, std::string_view subject) override;
+  Result<SubjectList> subjects(std::string_view tenant, std::string_view schedule, const SubjectQuery& query,
+                               std::string_view cursor, std::size_t limit) override;
+  Result<void> delete_subject(std::string_view tenant, std::string_view schedule, std::string_view subject) override;
+  Result<std::vector<OutcomeMinute>> outcomes_of_day(std::string_view tenant, std::string_view schedule,
+                                                     std::string_view date) override;
+  Result<OutcomeList> outcome_items(std::string_view tenant, std::string_view schedule, const OutcomeItemQuery& query,
+                                    std::string_view cursor, std::size_t limit) override;
 
   Result<void> put_settings(std::string_view tenant, std::string_view settings) override;
   Result<void> put_queue(std::string_view tenant, std::string_view queue, std::string_view settings) override;
@@ -74,6 +93,16 @@ class NodeClient final : public Client {
   Result<EnqueuedJob> enqueue_new(std::function<Result<NewJob>(Round&)> make);
   Result<JobState> act(std::string_view tenant, std::string_view word, JobAction action, JobId id);
   Result<ScheduleInfo> info_of(const ScheduleRow& row);
+  Result<SubjectInfo> info_of(const ScheduleRow& row, const Schedule& schedule, const SubjectRow& subject);
+  Result<void> add_gaps(const ScheduleRow& row, const Schedule& schedule, SubjectInfo& info);
+  struct SubjectBody {
+    std::string_view subject;
+    std::string_view body;
+    std::optional<std::int64_t> if_version;
+    bool patches = false;
+  };
+  Result<ImportedSubjects> import_in_parts(const ImportWork::Name& name, std::span<const ImportLine> lines);
+  Result<PutSubjectAnswer> put_subject_as(std::string_view tenant, std::string_view schedule, const SubjectBody& body);
   Result<void> put_document(DocumentKey key, std::optional<std::string_view> body);
 
   Node& node_;

@@ -1,23 +1,30 @@
-// Turns due occurrences into jobs. It holds one small entry a schedule, ordered by when it is next due, so that a round
-// costs what is due and not what is known (invariant 7). What is stored decides; the entries only say where to look.
+// Turns due occurrences into jobs. It holds one small entry a schedule, ordered by when its first subject is next due,
+// so that a round costs what is due and not what is known (invariant 7). What is stored decides; the entries only say
+// where to look. What becomes of one subject is decided in SubjectPlanner.
 //
 // Every method that takes a Round is called inside of its transaction.
 #pragma once
 
+#include <carillon/client.h>
+
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
-#include "core/plan.h"
 #include "core/schedule.h"
+#include "core/subject.h"
+#include "engine/bulk.h"
+#include "engine/import_lines.h"
+#include "engine/replan.h"
 #include "engine/round.h"
 #include "engine/rule_book.h"
+#include "engine/schedule_compiler.h"
+#include "engine/subject_planner.h"
 #include "store/store.h"
 
 namespace carillon {
@@ -26,7 +33,7 @@ class Planner {
  public:
   // `asked_to_stop` tells a running attempt that it is to end.
   Planner(Store& store, const RuleBook& rules, std::function<void(Round&, JobId)> asked_to_stop)
-      : store_(store), rules_(rules), asked_to_stop_(std::move(asked_to_stop)) {}
+      : store_(store), rules_(rules), compiler_(rules), subjects_(store, std::move(asked_to_stop)) {}
   Planner(const Planner&) = delete;
   Planner& operator=(const Planner&) = delete;
   ~Planner() = default;
@@ -34,12 +41,20 @@ class Planner {
   // Reads the next page of schedules. True when it has seen all.
   Result<bool> load(Round& round);
   void load_again() { loaded_to_ = {}; }
+  // The subjects of a schedule that was edited were on their way when the engine ended.
+  void resume_replan(const Document& document);
   // Schedules of a tenant ("": of all) that name no zone are planned anew from now on.
   void zone_changed(std::string_view tenant);
 
   std::optional<Instant> next_due() const;
-  // Plans what is due, at most so many schedules. How many subjects it looked at.
-  Result<std::uint64_t> step(Round& round, std::size_t most);
+  // There is work that waits for nothing: subjects to be re-planned, jobs of deleted schedules.
+  bool has_background() const { return !rezone_.empty() || !replans_.empty() || !cancelling_.empty(); }
+  // Plans what is due and goes on with the rest: at most so many schedules, and a bounded number of subjects.
+  struct Stepped {
+    std::uint64_t looked_at = 0;  // subjects
+    std::uint64_t eligible = 0;   // of these, such as became jobs
+  };
+  Result<Stepped> step(Round& round, std::size_t most);
 
   // ---- What people ask ----
   struct Put {
@@ -53,64 +68,144 @@ class Planner {
   // From now on: paused time has no occurrences (invariant 32).
   Result<ScheduleRow> resume(Round& round, std::string_view tenant, std::string_view name);
   Result<DeletedSchedule> remove(Round& round, std::string_view tenant, std::string_view name);
-  // A job like the schedule's, made by hand.
-  Result<NewJob> manual(std::string_view tenant, std::string_view name, std::optional<std::string> payload,
-                        std::optional<int> priority);
+  // Runs it now: a job of its own, or for some kinds the one that is open. A push from outside says more than a person.
+  struct Push {
+    std::string idempotency_key;
+    std::string created_by;
+    std::string meta;                    // a JSON object
+    std::optional<Instant> expected_at;  // of adaptive: learnt by the way
+  };
+  Result<EnqueuedJob> trigger(Round& round, std::string_view tenant, std::string_view name,
+                              const Client::TriggerOptions& options, const Push& push = {});
 
+  struct SubjectCall {
+    std::string_view tenant;
+    std::string_view schedule;
+    std::string_view subject;
+    std::string_view body;
+    std::optional<std::int64_t> if_version;
+    bool patches = false;  // else it replaces
+  };
+  Result<PutSubject> put_subject(Round& round, const SubjectCall& call);
+  // Whether all of them can be; an error says in `line` which one it is about. What is written afterwards may have
+  // been checked in an earlier round.
+  Result<void> check_import(Round& round, std::string_view tenant, std::string_view schedule,
+                            std::span<const ImportLine> lines);
+  Result<ImportedSubjects> write_import(Round& round, std::string_view tenant, std::string_view schedule,
+                                        std::span<const ImportLine> lines);
+  // `conflict` if lines that were checked by its rules are about to be written: see ImportWork.
+  Result<void> check_no_import(std::string_view tenant, std::string_view schedule);
+  // Whether it has subjects.
+  Result<bool> fans_out(std::string_view tenant, std::string_view schedule);
+  // What has not started is cancelled.
+  Result<void> delete_subject(Round& round, std::string_view tenant, std::string_view schedule,
+                              std::string_view subject);
+
+  // How many windows a range has: of one subject, or as the schedule says if all are meant. Refused if it has no whole
+  // number of them.
+  Result<std::size_t> windows_in(Round& round, std::string_view tenant, std::string_view schedule,
+                                 const Client::BackfillRequest& range);
+  // The next windows by hand, at most so many.
+  Result<BackfillStep> backfill(Round& round, const BulkState& state, std::size_t most);
+
+  // ---- What follows from what happened ----
   // A job of a schedule is done: what comes after it is made in the same transaction (invariants 30, 31).
   Result<void> parent_done(Round& round, const LeasedJob& parent);
+  // What was learnt about a subject may move its next time.
+  Result<void> subject_learnt(Round& round, const LeasedJob& job);
+  // Occurrences have got their outcomes, or were parked, in this transaction: the job at a cutoff, the next windows.
+  Result<void> follow(Round& round);
+  bool is_delivery(ScheduleId id);
+  // The next schedule by id whose subjects are planned each on its own terms.
+  std::optional<ScheduleId> next_by_subject(ScheduleId after);
+  // One that a sweep stopped at gets the time that it should have. True if something was wrong.
+  Result<bool> put_right(Round& round, const SweptSubject& swept);
 
-  // Jobs of a paused or disabled schedule wait here, in memory, until it goes on.
+  // Jobs of a schedule that is paused or disabled, or of such a subject, wait here, in memory, until it goes on.
   void hold(const HeldJob& held);
   // Those of schedules that go on now.
   std::vector<ReadyJob> take_released(Round& round);
   bool has_released() const { return !released_.empty(); }
 
  private:
-  struct Compiled {
-    Schedule schedule;
-    std::optional<Timetable> timetable;  // not of `after`
+  // What is known of a kind without looking at the definition again.
+  struct Traits {
+    bool is_delivery = false;
+    bool by_subject = false;
+    bool follows_outcomes = false;
   };
   struct Entry {
     std::string tenant;
     std::string name;
     std::optional<Instant> wake_at;  // when something is due, or a pause ends
     std::string after;               // the schedule that it follows
+    std::optional<Traits> traits;    // nothing: nobody has asked yet
   };
-  struct Cached {
-    std::uint64_t print = 0;  // of what it was made from
-    JobDefaults defaults;     // of its job
-    std::shared_ptr<const Compiled> compiled;
-  };
+  using HeldKey = std::pair<ScheduleId, std::string>;  // the subject that holds them; "": the schedule
 
-  Result<std::shared_ptr<const Compiled>> compile(const ScheduleRow& row);
-  Result<std::uint64_t> plan_schedule(Round& round, const ScheduleRow& row);
-  Result<std::optional<Instant>> plan_subject_row(Round& round, const ScheduleRow& row, const Compiled& compiled,
-                                                  const SubjectRow& subject);
-  Result<void> advance_one_by_one(Round& round, const ScheduleRow& row, Advance whole);
-  void note_advanced(Round& round, const ScheduleRow& row, const Advanced& advanced);
+  // ---- Steps ----
+  Result<Stepped> plan_schedule(Round& round, const ScheduleRow& row, std::size_t most);
+  Result<void> plan_subject(Round& round, const Ruling& ruling, const SubjectRow& subject);
   Result<void> plan_what_is_due(Round& round, const ScheduleRow& row);
-  Result<void> check_after(std::string_view tenant, const Schedule& schedule);
-  Result<std::optional<Instant>> anchor_subject(const ScheduleRow& row, const Compiled& compiled, Instant from);
   Result<void> rezone(Round& round);
-  // The memory follows, after the commit.
-  void remember(Round& round, const ScheduleRow& row, std::optional<Instant> next_at, std::string after);
-  void remember_stored(Round& round, const ScheduleRow& row, const Compiled& compiled);
+  Result<void> replan_step(Round& round);
+  Result<void> bring_up_to_date(Round& round, const Ruling& ruling, Replan& replan, const SubjectRow& subject);
+  Result<void> begin_replan(Round& round, const ScheduleRow& row, const ScheduleRow& before);
+  Result<void> cancel_step(Round& round);
+  void note_cancelled(Round& round, std::string_view tenant, const std::vector<Changed>& cancelled);
+
+  // ---- Schedules ----
+  Result<void> check_after(std::string_view tenant, const Schedule& schedule);
+  Result<void> check_definition(const Put& put, const Schedule& schedule, const ScheduleRow* before, Instant now);
+  Result<ScheduleRow> take_effect(Round& round, ScheduleRow row, const ScheduleRow* before);
+  Result<void> anchor_only_subject(Round& round, const Ruling& ruling, const SubjectChange& change);
+  Result<EnqueuedJob> enqueue(Round& round, NewJob job, const Push& push);
+  Result<EnqueuedJob> run_open_job(Round& round, const ScheduleRow& row, const OpenJobRow& open,
+                                   std::optional<int> priority);
+  Result<EnqueuedJob> trigger_subject(Round& round, const Ruling& ruling, const SubjectRow& subject,
+                                      const Client::TriggerOptions& options, const Push& push);
+
+  // ---- Subjects ----
+  Result<ScheduleRow> with_fan_out(std::string_view tenant, std::string_view name, CompiledPtr& compiled);
+  Result<void> check_cursor_of(const Ruling& ruling, const SubjectText& text, const SubjectRow& known, Instant now);
+  Result<PutSubject> change_subject(Round& round, const Ruling& ruling, const SubjectText& text, SubjectRow known);
+  Result<PutSubject> make_subject(Round& round, const Ruling& ruling, const SubjectText& text);
+  // A new one as it is to be stored, with the time that it begins at.
+  Result<SubjectEdit> edit_of_new(const Ruling& ruling, const SubjectText& text, Instant now);
+  Result<PutSubject> made_subject(Round& round, const Ruling& ruling, const SubjectText& text, const SubjectEdit& edit,
+                                  PutSubject made);
+  Result<std::vector<std::optional<SubjectRow>>> known_of(const ScheduleRow& row, std::span<const ImportLine> lines);
+  Result<void> stand_behind_edit(const Ruling& ruling, PutSubject& put);
+
+  // ---- What follows ----
+  Result<void> follow_slot(Round& round, const FinalizedSlot& slot);
+  Result<void> open_windows_again(Round& round, ScheduleId schedule, std::string_view subject);
+  Traits traits_of(ScheduleId id);
+
+  // ---- The memory follows, after the commit ----
+  // Wakes when its first subject is due.
+  Result<void> remember(Round& round, const ScheduleRow& row);
+  void remember(Round& round, const ScheduleRow& row, std::optional<Instant> next_at);
+  void forget_traits(Round& round, ScheduleId id);
   void forget(Round& round, ScheduleId id);
+  void release_subject(Round& round, ScheduleId schedule, std::string_view subject);
   void set_entry(ScheduleId id, Entry entry);
   void erase_entry(ScheduleId id);
 
   Store& store_;
   const RuleBook& rules_;
-  const std::function<void(Round&, JobId)> asked_to_stop_;
+  ScheduleCompiler compiler_;
+  SubjectPlanner subjects_;
   ScheduleId loaded_to_;
+  ScheduleId served_;  // the last schedule with more due than fits: others come first
   std::map<ScheduleId, Entry> entries_;
   std::set<std::pair<Instant, ScheduleId>> due_;
   std::map<std::pair<std::string, std::string>, std::set<ScheduleId>> followers_;  // by tenant and name
-  std::map<ScheduleId, Cached> compiled_;
-  std::map<ScheduleId, std::vector<ReadyJob>> held_;
+  std::map<HeldKey, std::vector<ReadyJob>> held_;
   std::vector<ReadyJob> released_;
   std::set<ScheduleId> rezone_;
+  std::map<ScheduleId, Replan> replans_;
+  std::map<ScheduleId, OutcomeKey> cancelling_;  // where the cancelling of a deleted schedule's jobs stands
 };
 
 }  // namespace carillon

@@ -23,6 +23,10 @@ struct Round {
   std::vector<EventBody> events;
   Counters counts;
   TickStopped tick;  // what it planned and closed: told if that is anything
+  // How many of the outcomes of its transaction, and of what was parked in it, have been followed up.
+  std::size_t followed = 0;
+  std::size_t followed_parked = 0;
+  bool took_released = false;  // what the planner had released is in its ready ones
   // Called after the commit, in order; none of them if it fails.
   std::vector<std::function<void()>> on_commit;
 

@@ -15,6 +15,7 @@
 #include "core/job_defaults.h"
 #include "core/retention.h"
 #include "core/settings.h"
+#include "core/trigger.h"
 #include "core/zone.h"
 #include "engine/ready_set.h"
 #include "store/rows.h"
@@ -42,6 +43,7 @@ class RuleBook {
   struct Base {
     ConfigPins pins;
     JobDefaults job;
+    WindowDefaults windows;
   };
   RuleBook() : RuleBook(Base()) {}
   explicit RuleBook(Base base);
@@ -74,6 +76,7 @@ class RuleBook {
   bool is_enabled() const;
   // What a job gets that is made now.
   JobDefaults job_defaults() const;
+  const WindowDefaults& windows() const { return base_.windows; }
   // As it holds: what is pinned, else what is stored.
   EngineConfig config_now() const;
 

@@ -16,6 +16,9 @@ LogLevel level_of(const Event& event) {
   if (const auto* const failed = std::get_if<StoreFailed>(&event.body)) {
     return is_persistent(failed->in_a_row) ? LogLevel::warn : LogLevel::debug;
   }
+  if (const auto* const swept = std::get_if<SweepStopped>(&event.body)) {
+    return swept->repaired > 0 ? LogLevel::warn : LogLevel::debug;
+  }
   if (const auto* const well = std::get_if<StoreRecovered>(&event.body)) {
     return well->failures >= kFailuresToWarn ? LogLevel::info : LogLevel::debug;
   }
@@ -92,6 +95,11 @@ class Writer {
   void operator()(const StoreRecovered& well) const {
     LogLine out(level_, "the store takes writes again");
     log_.write(out.number("failures", well.failures).milliseconds("duration_ms", well.after));
+  }
+  void operator()(const SweepStopped& swept) const {
+    LogLine out(level_, swept.repaired > 0 ? "the sweep has put subjects right" : "the sweep found nothing wrong");
+    log_.write(out.number("looked_at", static_cast<std::int64_t>(swept.looked_at))
+                   .number("repaired", static_cast<std::int64_t>(swept.repaired)));
   }
   // The watcher writes its own lines, as the engine may stand when it has something to say.
   void operator()(const SloBreached& /*breached*/) const {}

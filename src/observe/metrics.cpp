@@ -49,11 +49,15 @@ struct Metrics::Parts {
       counter(registry, "carillon_jobs_deferred_total", "Jobs that were put back by a gate or handler.");
   Counter& dlq = counter(registry, "carillon_jobs_dlq_total", "Jobs that were parked.");
   Counter& stalled = counter(registry, "carillon_jobs_stalled_total", "Leases that were lost.");
+  Counter& swept = counter(registry, "carillon_subjects_swept_total", "Subjects that sweeps looked at.");
+  Counter& repaired = counter(registry, "carillon_subjects_repaired_total", "Subjects that a sweep put right.");
   Family<Counter>& finalized =
       BuildCounter().Name("carillon_finalized_total").Help("Occurrences that got their outcome.").Register(registry);
   Family<Gauge>& breached =
       BuildGauge().Name("carillon_slo_breached").Help("1 while an objective is breached.").Register(registry);
   Histogram& handler = histogram(registry, "carillon_handler_duration_ms", "How long attempts took.");
+  Histogram& lease_wait =
+      histogram(registry, "carillon_lease_wait_ms", "How long jobs that were due waited for a lease.");
   Histogram& lateness = histogram(registry, "carillon_start_lateness_ms", "How late attempts were picked.");
   Histogram& tick = histogram(registry, "carillon_tick_duration_ms", "How long the planner took.");
   Gauge& depth = gauge(registry, "carillon_queue_depth", "Jobs that are due and wait.");
@@ -61,6 +65,8 @@ struct Metrics::Parts {
 
   void hear(const JobPicked& event) {
     picked.Increment();
+    // From when it was due to its claim: what a worker is late is what its job has waited.
+    lease_wait.Observe(milliseconds(event.lateness));
     lateness.Observe(milliseconds(event.lateness));
   }
   void hear(const JobStopped& event) {
@@ -78,6 +84,10 @@ struct Metrics::Parts {
     finalized.Add({{"status", std::string(status)}}).Increment(static_cast<double>(event.count));
   }
   void hear(const TickStopped& event) { tick.Observe(milliseconds(event.duration)); }
+  void hear(const SweepStopped& event) {
+    swept.Increment(static_cast<double>(event.looked_at));
+    repaired.Increment(static_cast<double>(event.repaired));
+  }
   void hear(const QueueDepth& event) { depth.Set(static_cast<double>(event.depth)); }
   void hear(const InFlight& event) { in_flight.Set(event.in_flight); }
 };

@@ -96,17 +96,18 @@ struct Changed {
   std::vector<ReadyJob> ready;  // what has become ready by it: itself, or dependents that run anyway
 };
 
-// A due job whose schedule does not let it start now.
+// A due job whose schedule or subject does not let it start now.
 struct HeldJob {
   ReadyJob job;
   ScheduleId schedule;
+  std::string subject;           // that is disabled; "": the schedule holds it
   std::optional<Instant> until;  // the end of its pause, if that is known
 };
 
 struct Claimed {
   std::vector<LeasedJob> jobs;
   std::vector<Changed> overdue;  // ended instead: their deadline had passed, or their schedule was deleted
-  std::vector<HeldJob> held;     // left as they are: their schedule is paused or disabled
+  std::vector<HeldJob> held;     // left as they are: their schedule is paused or disabled, or their subject is
   std::vector<ReadyJob> early;   // left as they are: not due, because somebody moved them or the clock
 };
 
@@ -237,7 +238,7 @@ class JobStore {
   // Leases those of `request.jobs` that are queued and due. Each token is higher than the job's last one; no job is
   // under two leases (invariant 9). One that is not to be had is simply absent from the answer; one whose deadline has
   // passed ends as cutoff_reached (invariant 22); one whose schedule is deleted is cancelled; one whose schedule
-  // is paused or disabled is held, and nothing is written for it (invariant 32).
+  // or subject is paused or disabled is held, and nothing is written for it (invariant 32).
   virtual Result<Claimed> claim(const ClaimRequest& request) = 0;
   // From now on for the lease's length again, but never past the attempt's timeout (invariant 13). `stale_token` unless
   // it is the current one.

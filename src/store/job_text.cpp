@@ -26,6 +26,7 @@ std::string write_options(const JobOptions& options) {
   put_texts(object, "limits", options.limits);
   put_flag(object, "notifies", options.notifies);
   put_flag(object, "run_anyway", options.run_anyway);
+  put_flag(object, "yields", options.yields);
   if (options.on_ambiguous == OnAmbiguous::hold) object.text("on_ambiguous", "hold");
   put_texts(object, "tags", options.tags);
   // As text: what was given comes back byte for byte.
@@ -58,6 +59,7 @@ Result<JobOptions> read_options(std::string_view text) {
   options.limits = stored.texts("limits");
   options.notifies = stored.flag("notifies");
   options.run_anyway = stored.flag("run_anyway");
+  options.yields = stored.flag("yields");
   if (stored.text("on_ambiguous") == "hold") options.on_ambiguous = OnAmbiguous::hold;
   options.tags = stored.texts("tags");
   options.meta = stored.text("meta");

@@ -27,8 +27,20 @@ struct ClosedSlot {
   Instant first;
   std::optional<Instant> until;  // of a window, or a range of them: the end; of a range of instants: the last one
   std::int64_t count = 1;        // of occurrences; more than one: a range
-  JobState outcome = JobState::missed;  // missed, skipped or cutoff_reached
+  JobState outcome = JobState::missed;  // missed, skipped or cutoff_reached; the last becomes the subject's status
   std::string reason;
+  std::optional<std::int64_t> local_minute;  // of the local clock: days × 1,440 + minute
+  // The slot of a range that this one goes on with: its row grows, if it has the same outcome and reason; else this
+  // becomes a row of its own.
+  std::optional<Instant> extends;
+};
+
+// What changes in a subject's state (subject_text.h). What is not named stays.
+struct StateChange {
+  std::optional<std::optional<Instant>> expected_at;
+  std::optional<std::string> last_status;
+  std::optional<std::string> cadence;
+  friend bool operator==(const StateChange&, const StateChange&) = default;
 };
 
 // What an occurrence does to an earlier job of its subject, for overlap's sake.
@@ -49,11 +61,12 @@ struct Advance {
   std::int64_t version = 0;  // of the row that this was computed from: else `conflict`, and nothing happens
   std::optional<Instant> next_at;
   std::optional<Instant> position;  // never falls
+  std::optional<Instant> cursor;    // of windows: never falls, and moves on over those that are closed (invariant 20)
   // Applied before the jobs are made. One that does not apply any more, because its job has gone on, is ignored.
   std::vector<SubjectAction> actions;
-  std::vector<NewJob> jobs;  // each with its occurrence
+  std::vector<NewJob> jobs;  // each with its occurrence; or without, and then it is not the subject's open job
   std::vector<ClosedSlot> closed;
-  std::optional<std::string> state;  // JSON
+  std::optional<StateChange> state;
 };
 
 struct Advanced {
@@ -70,12 +83,23 @@ struct OpenJobRow {
   friend bool operator==(const OpenJobRow&, const OpenJobRow&) = default;
 };
 
-struct DeletedSchedule {
+// Jobs of a deleted schedule that were not started are cancelled in steps.
+struct CancelStep {
   std::vector<Changed> cancelled;
+  OutcomeKey next_after;  // where to go on
+  bool end = false;
+};
+
+struct DeletedSchedule {
+  ScheduleId id;
+  std::vector<Changed> cancelled;  // by the first step
+  OutcomeKey next_after;           // go on with `cancel_unstarted`
+  bool end = true;                 // there was no more than that
 };
 
 // An occurrence, or a range of them, that has got its outcome.
 struct FinalizedSlot {
+  ScheduleId id;
   std::string tenant;
   std::string schedule;
   std::string subject;
@@ -84,14 +108,50 @@ struct FinalizedSlot {
   std::int64_t count = 1;
   JobId job;  // none: it never became one
   JobState outcome = JobState::done;
+  std::string reason;
+  std::int64_t local_minute = 0;  // of the local clock: days × 1,440 + minute
 };
 
 struct SubjectEdit {
   std::string subject;
   std::optional<std::int64_t> if_version;
   std::optional<std::string> overrides;
+  std::optional<bool> enabled;
   std::optional<std::optional<Instant>> next_at;
-  std::optional<Instant> cursor;  // may be raised, never lowered: else `conflict` (invariant 20)
+  std::optional<Instant> position;  // a lower one is ignored
+  std::optional<Instant> cursor;    // may be raised, never lowered: else `conflict` (invariant 20)
+  std::optional<StateChange> state;
+  bool is_new = false;  // the caller has looked, and there was none: a hint, which costs a look more if it is wrong
+};
+
+enum class SubjectFate : std::uint8_t { created, updated, unchanged };
+
+struct PutSubject {
+  SubjectRow row;
+  SubjectFate fate = SubjectFate::unchanged;
+};
+
+struct SweepRequest {
+  ScheduleId schedule;
+  std::optional<std::string> after;  // the subject to go on behind
+  std::size_t limit = 1000;
+  Instant late_before = kInstantMin;
+};
+
+// A subject that a sweep stopped at.
+struct SweptSubject {
+  SubjectRow row;              // as it is now
+  bool lost_open_job = false;  // its open job was not there any more: put right
+  bool moved_cursor = false;   // it had closed windows ahead of it: put right
+  bool is_late = false;        // its next time is earlier than was asked for
+  bool has_no_time = false;    // it is enabled and has no next time: may be right
+};
+
+struct SweepStep {
+  std::vector<SweptSubject> found;
+  std::uint64_t looked_at = 0;
+  std::optional<std::string> next_after;
+  bool end = false;  // of the schedule
 };
 
 struct ScheduleHead {
@@ -136,20 +196,44 @@ class PlanStore {
   virtual Result<ScheduleRow> set_paused(std::string_view tenant, std::string_view name,
                                          std::optional<Instant> until) = 0;
   // Its subjects' positions stay behind until retention ends; a schedule of that name put later goes on after them.
-  // Jobs of it that are not started are cancelled, reason `schedule_deleted`; running and parked ones stay.
+  // Jobs of it that are not started are cancelled, reason `schedule_deleted`; running and parked ones stay. One step of
+  // that is made here. Whatever the steps have not come by is cancelled when it is claimed, so none of it starts, also
+  // if the schedule is made anew.
   virtual Result<DeletedSchedule> delete_schedule(std::string_view tenant, std::string_view name) = 0;
+  // The next step: looks at up to `limit` occurrences above `after`. Ends at once if the schedule lives again.
+  virtual Result<CancelStep> cancel_unstarted(const OutcomeKey& after, std::size_t limit) = 0;
   // As this transaction sees it: inside of `atomically` too. `not_found` if it is deleted.
   virtual Result<ScheduleRow> schedule(ScheduleId id) = 0;
   virtual Result<ScheduleRow> schedule(std::string_view tenant, std::string_view name) = 0;
 
-  // Makes or changes subjects of a schedule, all or none.
-  virtual Result<std::vector<SubjectRow>> put_subjects(ScheduleId schedule, std::span<const SubjectEdit> edits) = 0;
+  // Makes or changes subjects of a schedule, all or none; an error names the subject. What changes nothing is not
+  // written, and keeps its version.
+  virtual Result<std::vector<PutSubject>> put_subjects(ScheduleId schedule, std::span<const SubjectEdit> edits) = 0;
   virtual Result<void> delete_subject(ScheduleId schedule, std::string_view subject) = 0;
   // Like `schedule`.
   virtual Result<SubjectRow> subject(ScheduleId schedule, std::string_view subject) = 0;
+  // The same of many, each in the place of its name; nothing: there is none.
+  virtual Result<std::vector<std::optional<SubjectRow>>> subjects(ScheduleId schedule,
+                                                                  std::span<const std::string_view> names) = 0;
   // The subject's last job if it is live, after those jobs of the subject that it waits for; oldest first. Parked ones
   // are among them.
   virtual Result<std::vector<OpenJobRow>> open_jobs(ScheduleId schedule, std::string_view subject) = 0;
+  // Every job of the subject's occurrences that waits or is queued, newest first. Windows have many, and so has a
+  // subject whose occurrences may overlap. Looks at all that is kept of the subject.
+  virtual Result<std::vector<JobId>> unstarted_jobs(ScheduleId schedule, std::string_view subject) = 0;
+
+  // Windows from the cursor on that are neither closed nor parked; counts no further than `most`.
+  virtual Result<std::size_t> open_windows(ScheduleId schedule, std::string_view subject, std::size_t most) = 0;
+  // The occurrence of a subject with the highest slot, if any is kept.
+  virtual Result<std::optional<OutcomeRow>> last_outcome(ScheduleId schedule, std::string_view subject) = 0;
+  // The earliest next time of a schedule's subjects.
+  virtual Result<std::optional<Instant>> next_subject_at(ScheduleId schedule) = 0;
+  // Those that live, by name, from after `after`: for what goes over all of them, a slice at a time.
+  virtual Result<std::vector<SubjectRow>> subjects_after(ScheduleId schedule, std::optional<std::string_view> after,
+                                                         std::size_t limit) = 0;
+  // Looks at a slice of a schedule's subjects, puts right what cannot be, and says what it found: those whose open job
+  // is gone, whose cursor has closed windows ahead of it, whose next time is before `late_before`, or that have none.
+  virtual Result<SweepStep> sweep(const SweepRequest& request) = 0;
 
   // One entry a schedule, by id from above `after`: for a planner that begins, and to check one that runs.
   virtual Result<std::vector<ScheduleHead>> schedule_heads(ScheduleId after, std::size_t limit) = 0;
@@ -160,6 +244,10 @@ class PlanStore {
 
   // What got its outcome so far in the transaction of `atomically`, by whatever call: for those who tell others.
   virtual std::vector<FinalizedSlot> finalized() = 0;
+  // Those behind the first `known`: for follow-ups, which finalize more.
+  virtual std::vector<FinalizedSlot> finalized_after(std::size_t known) = 0;
+  // The same of occurrences whose jobs were parked in the DLQ.
+  virtual std::vector<OutcomeKey> parked_after(std::size_t known) = 0;
 
   // Deletes what is older than its tenant keeps: outcomes that never had a job, and what deleted subjects and schedules
   // left behind; counts of outcomes after 400 days. Looks at up to `limit` rows and goes on from there.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "store/job_text.h"
+#include "store/subject_text.h"
 
 namespace carillon {
 
@@ -32,6 +33,17 @@ void append_ending_attempt(const ArchiveRow& row, JobView& view) {
     attempt.error_class = detail->last_error->error_class;
   }
   view.attempts.push_back(std::move(attempt));
+}
+
+bool matches(const SubjectFilter& filter, const SubjectRow& row) {
+  if (!row.subject.starts_with(filter.prefix)) return false;
+  if (filter.enabled && row.enabled != *filter.enabled) return false;
+  if (filter.due_until && (!row.next_at || *row.next_at > *filter.due_until)) return false;
+  return !filter.status || subject_status_text(row.status) == *filter.status;
+}
+
+SubjectMark mark_of(const SubjectFilter& filter, const SubjectRow& row) {
+  return {.subject = row.subject, .next_at = filter.due_until ? row.next_at : std::nullopt};
 }
 
 bool is_gap(const OutcomeRow& row, std::optional<Instant> cursor) {

@@ -130,6 +130,7 @@ struct OutcomeRow {
   bool parked = false;  // in the DLQ: closed for the cursor, without an outcome
   std::string reason;
   std::optional<Instant> at;
+  std::int64_t local_minute = 0;  // of the local clock: days × 1,440 + minute; where it was not said, the slot's in UTC
   friend bool operator==(const OutcomeRow&, const OutcomeRow&) = default;
 };
 
@@ -145,6 +146,8 @@ struct ScheduleRow {
   std::optional<Instant> deleted_at;  // its subjects' positions stay until retention ends
   Instant created_at;
   Instant updated_at;
+  std::int64_t subjects = 0;  // how many it has: kept, never counted (invariant 34)
+  JobId first_job;            // an older one is of an earlier life: not started, it never will be
   friend bool operator==(const ScheduleRow&, const ScheduleRow&) = default;
 };
 
@@ -163,8 +166,13 @@ struct SubjectRow {
   std::optional<Instant> position;  // the last slot that was planned; never falls (invariant 1)
   JobId open_job;                   // the last job that ran or may run
   std::optional<Instant> cursor;    // of windows: all before it is closed; never falls (invariant 20)
+  bool enabled = true;              // its jobs are held while it is not (invariant 32)
   std::string overrides;            // JSON
-  std::string state;                // JSON: what happened so far
+  // What happened so far; read it with subject_text.h.
+  std::optional<JobState> status;    // the last outcome
+  std::optional<Instant> last_slot;  // that it belongs to
+  std::optional<Instant> last_run_at;
+  std::string state;  // JSON of the rest
   std::optional<Instant> deleted_at;
   friend bool operator==(const SubjectRow&, const SubjectRow&) = default;
 };

@@ -41,10 +41,45 @@ struct StateCount {
 };
 
 struct OutcomeCount {
-  std::int64_t day = 0;  // of the slot, days since 1970
+  std::int64_t day = 0;  // of the occurrence by its local clock, days since 1970
   int minute = 0;
-  JobState outcome = JobState::done;
+  JobState outcome = JobState::done;  // or kOpenOutcome, or dlq
   std::int64_t count = 0;
+};
+
+// What an occurrence is counted under until it has its outcome, or is parked.
+inline constexpr JobState kOpenOutcome = JobState::queued;
+
+struct SubjectFilter {
+  ScheduleId schedule;
+  std::string prefix;  // of the name
+  std::optional<bool> enabled;
+  std::optional<std::string> status;  // the last outcome: success, cutoff_reached, …; "": has none
+  std::optional<Instant> due_until;   // its next time is no later; listed by it, earliest first
+};
+
+// Where a list of subjects goes on: behind this one.
+struct SubjectMark {
+  std::string subject;
+  std::optional<Instant> next_at;  // of a list by next times
+  friend bool operator==(const SubjectMark&, const SubjectMark&) = default;
+};
+
+struct SubjectPage {
+  std::vector<SubjectRow> subjects;  // by name, or by next time and name
+  std::optional<SubjectMark> next;   // pass it as `after` to go on; none: this was the last page
+};
+
+// Where a list of outcomes goes on: behind this one.
+struct OutcomeMark {
+  std::string subject;
+  Instant slot;
+  friend auto operator<=>(const OutcomeMark&, const OutcomeMark&) = default;
+};
+
+struct OutcomePage {
+  std::vector<OutcomeRow> outcomes;  // by subject and slot
+  std::optional<OutcomeMark> next;   // pass it as `after` to go on; none: this was the last page
 };
 
 inline constexpr std::size_t kPageMax = 500;
@@ -69,8 +104,8 @@ class StoreReader {
   virtual Result<std::vector<ScheduleRow>> schedules(std::string_view tenant, std::string_view after,
                                                      std::size_t limit) = 0;
   virtual Result<SubjectRow> subject(ScheduleId schedule, std::string_view subject) = 0;
-  virtual Result<std::vector<SubjectRow>> subjects(ScheduleId schedule, std::optional<std::string_view> after,
-                                                   std::size_t limit) = 0;
+  virtual Result<SubjectPage> subjects(const SubjectFilter& filter, const std::optional<SubjectMark>& after,
+                                       std::size_t limit) = 0;
   struct OutcomeQuery {
     ScheduleId schedule;
     std::optional<std::string> subject;
@@ -79,8 +114,14 @@ class StoreReader {
     std::size_t limit = kPageMax;
   };
   virtual Result<std::vector<OutcomeRow>> outcomes(const OutcomeQuery& query) = 0;
-  // Windows that closed otherwise than done or skipped.
+  // The same as a list that can be gone on with.
+  virtual Result<OutcomePage> outcome_page(const OutcomeQuery& query, const std::optional<OutcomeMark>& after) = 0;
+  // The newest ones of a subject, oldest first.
+  virtual Result<std::vector<OutcomeRow>> last_outcomes(ScheduleId schedule, std::string_view subject,
+                                                        std::size_t limit) = 0;
+  // Windows that closed otherwise than done or skipped: the newest ones, oldest first.
   virtual Result<std::vector<OutcomeRow>> gaps(ScheduleId schedule, std::string_view subject, std::size_t limit) = 0;
+  // Of one local date, by minute: what has ended, is open or is parked. Nothing is counted for it. (invariant 34)
   virtual Result<std::vector<OutcomeCount>> outcome_counts(ScheduleId schedule, std::int64_t day) = 0;
 
   virtual Result<Document> document(const DocumentKey& key) = 0;

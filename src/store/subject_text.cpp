@@ -4,11 +4,16 @@
 
 namespace carillon {
 
-std::string write_subject_state(const SubjectState& state) {
+std::string_view subject_status_text(std::optional<JobState> status) {
+  if (!status) return "";
+  return *status == JobState::done ? "success" : to_string(*status);
+}
+
+void write_subject_state(const SubjectState& state, SubjectRow& row) {
+  row.status = state.status;
+  row.last_slot = state.last_slot;
+  row.last_run_at = state.last_run_at;
   JsonObject object;
-  put_text(object, "status", state.status);
-  put_instant(object, "last_slot", state.last_slot);
-  put_instant(object, "last_run_at", state.last_run_at);
   put_text(object, "last_error", state.last_error);
   put_count(object, "error_count", state.error_count);
   put_instant(object, "expected_at", state.expected_at);
@@ -16,17 +21,14 @@ std::string write_subject_state(const SubjectState& state) {
   put_instant(object, "last_checked_at", state.last_checked_at);
   put_instant(object, "last_available_at", state.last_available_at);
   put_text(object, "cadence", state.cadence);
-  return object.empty() ? std::string() : object.str();
+  row.state = object.empty() ? std::string() : object.str();
 }
 
-Result<SubjectState> read_subject_state(std::string_view text) {
-  SubjectState state;
-  if (text.empty()) return state;
-  TRY_ASSIGN(const Json json, parse_stored("state of a subject", text));
-  const StoredObject stored(text, json);
-  state.status = stored.text("status");
-  state.last_slot = stored.instant("last_slot");
-  state.last_run_at = stored.instant("last_run_at");
+Result<SubjectState> read_subject_state(const SubjectRow& row) {
+  SubjectState state{.status = row.status, .last_slot = row.last_slot, .last_run_at = row.last_run_at};
+  if (row.state.empty()) return state;
+  TRY_ASSIGN(const Json json, parse_stored("state of a subject", row.state));
+  const StoredObject stored(row.state, json);
   state.last_error = stored.text("last_error");
   state.error_count = stored.count("error_count");
   state.expected_at = stored.instant("expected_at");

@@ -1,4 +1,5 @@
-// The JSON text of a subject's state: what happened to it so far.
+// A subject's state: what happened to it so far. What every subject has stands in columns of its row, the rest in a
+// JSON text.
 #pragma once
 
 #include <optional>
@@ -7,11 +8,12 @@
 
 #include "base/error.h"
 #include "core/instant.h"
+#include "store/rows.h"
 
 namespace carillon {
 
 struct SubjectState {
-  std::string status;                // the last outcome: success, cutoff_reached, …
+  std::optional<JobState> status;    // the last outcome
   std::optional<Instant> last_slot;  // that it belongs to
   std::optional<Instant> last_run_at;
   std::string last_error;
@@ -24,8 +26,10 @@ struct SubjectState {
   friend bool operator==(const SubjectState&, const SubjectState&) = default;
 };
 
-// "" if there is nothing.
-std::string write_subject_state(const SubjectState& state);
-Result<SubjectState> read_subject_state(std::string_view text);
+// How a status reads: done is success.
+std::string_view subject_status_text(std::optional<JobState> status);
+
+void write_subject_state(const SubjectState& state, SubjectRow& row);
+Result<SubjectState> read_subject_state(const SubjectRow& row);
 
 }  // namespace carillon

@@ -130,7 +130,15 @@ class Transaction {
   // Whether it has subjects or outcomes.
   virtual bool has_rows_of(ScheduleId id) = 0;
   virtual std::optional<SubjectRow> subject(ScheduleId schedule, std::string_view subject) = 0;
-  virtual void put_subject(const SubjectRow& row) = 0;
+  // Whether it is there and enabled; one that is not there at all is held by nothing, and counts as enabled.
+  virtual bool is_enabled(ScheduleId schedule, std::string_view subject) = 0;
+  // False if there is one already, deleted ones too: then nothing is written.
+  virtual bool insert_subject(const SubjectRow& row) = 0;
+  // `next_at_before` is that of the row that is replaced: what does not move costs no index.
+  virtual void update_subject(std::optional<Instant> next_at_before, const SubjectRow& row) = 0;
+  // How many it has, kept like the counts of jobs.
+  virtual void add_subjects(ScheduleId schedule, std::int64_t change) = 0;
+  virtual std::optional<Instant> next_subject_at(ScheduleId schedule) = 0;
   // By key, from above `after`, deleted ones too.
   virtual std::vector<SubjectRow> subjects_above(const SubjectKey& after, std::size_t limit) = 0;
   virtual void erase_subject(const SubjectKey& key) = 0;
@@ -138,16 +146,22 @@ class Transaction {
 
   // ---- Outcomes ----
   virtual std::optional<OutcomeRow> outcome(ScheduleId schedule, std::string_view subject, Instant slot) = 0;
-  virtual void put_outcome(const OutcomeRow& row) = 0;
+  // The one with the highest slot up to `slot`.
+  virtual std::optional<OutcomeRow> outcome_until(ScheduleId schedule, std::string_view subject, Instant slot) = 0;
+  // False if there is one already: then nothing is written.
+  virtual bool insert_outcome(const OutcomeRow& row) = 0;
+  virtual void update_outcome(const OutcomeRow& row) = 0;
+  // How many from the slot `from` on have neither an outcome nor are parked; no more than `most`.
+  virtual std::size_t open_outcomes(ScheduleId schedule, std::string_view subject, Instant from, std::size_t most) = 0;
   virtual void erase_outcome(ScheduleId schedule, std::string_view subject, Instant slot) = 0;
-  // By key, from above `after`.
+  // Schedule by schedule, from above `after`; those of one in an order of the store's own, each subject's by slot.
+  // Subject "" at kInstantMin stands before all of a schedule.
   virtual std::vector<OutcomeRow> outcomes_above(const OutcomeKey& after, std::size_t limit) = 0;
-  // The jobs of a schedule's occurrences that have no outcome yet, newest first.
-  virtual std::vector<JobId> jobs_without_outcome(ScheduleId schedule) = 0;
-  // By the day and minute of the slot, kept like the counts of jobs.
-  virtual void add_outcome_count(ScheduleId schedule, Instant slot, JobState outcome, std::int64_t change) = 0;
-  // Those of slots before the day that begins at `midnight`.
-  virtual void erase_outcome_counts(ScheduleId schedule, Instant midnight) = 0;
+  // By the day and minute of the local clock, kept like the counts of jobs. `outcome` may be kOpenOutcome, or dlq.
+  virtual void add_outcome_count(ScheduleId schedule, std::int64_t local_minute, JobState outcome,
+                                 std::int64_t change) = 0;
+  // Those of days before `day`.
+  virtual void erase_outcome_counts(ScheduleId schedule, std::int64_t day) = 0;
 
   // ---- Documents, audit ----
   virtual std::optional<Document> document(const DocumentKey& key) = 0;

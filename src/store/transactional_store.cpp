@@ -13,6 +13,7 @@
 #include "store/cases/lease.h"
 #include "store/cases/plan.h"
 #include "store/cases/prune.h"
+#include "store/cases/sweep.h"
 
 namespace carillon {
 
@@ -26,7 +27,7 @@ TransactionalStore::TransactionalStore(std::unique_ptr<Backend> backend, const S
 Context TransactionalStore::make_context(Transaction& transaction) {
   const Instant now = clock_.wall();
   const BootTime boot = mutant(Mutant::wall_clock_lease) ? now.time_since_epoch() : clock_.boot();
-  return {.tx = transaction, .ids = ids_, .now = now, .boot = boot, .finalized = {}};
+  return {.tx = transaction, .ids = ids_, .now = now, .boot = boot, .finalized = {}, .parked = {}};
 }
 
 StoreReader& TransactionalStore::reader() {
@@ -89,10 +90,12 @@ template <typename UseCase>
 auto all_or_nothing(Context& context, UseCase use_case) {
   context.tx.savepoint();
   const std::size_t finalized = context.finalized.size();
+  const std::size_t parked = context.parked.size();
   auto answer = use_case();
   if (!answer) {
     context.tx.roll_back_to_savepoint();
     context.finalized.resize(finalized);
+    context.parked.resize(parked);
   }
   context.tx.release_savepoint();
   return answer;
@@ -261,18 +264,14 @@ Result<ScheduleRow> TransactionalStore::schedule(std::string_view tenant, std::s
   return write_or_refuse([&](Context& context) { return find_schedule(context, tenant, name); });
 }
 
-Result<std::vector<SubjectRow>> TransactionalStore::put_subjects(ScheduleId schedule,
+Result<CancelStep> TransactionalStore::cancel_unstarted(const OutcomeKey& after, std::size_t limit) {
+  return write([&](Context& context) { return cancel_unstarted_jobs(context, after, limit); });
+}
+
+Result<std::vector<PutSubject>> TransactionalStore::put_subjects(ScheduleId schedule,
                                                                  std::span<const SubjectEdit> edits) {
   return write_or_refuse([&](Context& context) {
-    return all_or_nothing(context, [&]() -> Result<std::vector<SubjectRow>> {
-      std::vector<SubjectRow> rows;
-      rows.reserve(edits.size());
-      for (const SubjectEdit& edit : edits) {
-        TRY_ASSIGN(SubjectRow row, put_subject_row(context, schedule, edit));
-        rows.push_back(std::move(row));
-      }
-      return rows;
-    });
+    return all_or_nothing(context, [&] { return put_subject_rows(context, schedule, edits); });
   });
 }
 
@@ -284,8 +283,39 @@ Result<SubjectRow> TransactionalStore::subject(ScheduleId schedule, std::string_
   return write_or_refuse([&](Context& context) { return find_subject(context, schedule, subject); });
 }
 
+Result<std::vector<std::optional<SubjectRow>>> TransactionalStore::subjects(ScheduleId schedule,
+                                                                            std::span<const std::string_view> names) {
+  return write_or_refuse([&](Context& context) { return find_subjects(context, schedule, names); });
+}
+
 Result<std::vector<OpenJobRow>> TransactionalStore::open_jobs(ScheduleId schedule, std::string_view subject) {
   return write([&](Context& context) { return open_jobs_of(context, schedule, subject); });
+}
+
+Result<std::vector<JobId>> TransactionalStore::unstarted_jobs(ScheduleId schedule, std::string_view subject) {
+  return write([&](Context& context) { return unstarted_jobs_of(context, schedule, subject); });
+}
+
+Result<std::size_t> TransactionalStore::open_windows(ScheduleId schedule, std::string_view subject, std::size_t most) {
+  return write([&](Context& context) { return open_windows_of(context, schedule, subject, most); });
+}
+
+Result<std::optional<OutcomeRow>> TransactionalStore::last_outcome(ScheduleId schedule, std::string_view subject) {
+  return write([&](Context& context) { return context.tx.outcome_until(schedule, subject, kInstantMax); });
+}
+
+Result<std::optional<Instant>> TransactionalStore::next_subject_at(ScheduleId schedule) {
+  return write([&](Context& context) { return context.tx.next_subject_at(schedule); });
+}
+
+Result<std::vector<SubjectRow>> TransactionalStore::subjects_after(ScheduleId schedule,
+                                                                   std::optional<std::string_view> after,
+                                                                   std::size_t limit) {
+  return write([&](Context& context) { return subjects_of(context, schedule, after, limit); });
+}
+
+Result<SweepStep> TransactionalStore::sweep(const SweepRequest& request) {
+  return write([&](Context& context) { return sweep_subjects(context, request); });
 }
 
 Result<std::vector<ScheduleHead>> TransactionalStore::schedule_heads(ScheduleId after, std::size_t limit) {
@@ -298,26 +328,40 @@ Result<std::vector<SubjectRow>> TransactionalStore::subjects_due(ScheduleId sche
 }
 
 std::vector<Result<Advanced>> TransactionalStore::advance(std::span<const Advance> advances) {
-  return write_each<Advanced>(advances, [](Context& context, const Advance& advance) {
-    return all_or_nothing(context, [&] { return advance_subject(context, advance); });
+  Owners owners;
+  return write_each<Advanced>(advances, [&](Context& context, const Advance& advance) {
+    if (!may_be_refused_late(advance)) return advance_subject(context, owners, advance);
+    return all_or_nothing(context, [&] { return advance_subject(context, owners, advance); });
   });
 }
 
-std::vector<FinalizedSlot> TransactionalStore::finalized() {
-  if (!in_group()) return {};
+std::vector<FinalizedSlot> TransactionalStore::finalized() { return finalized_after(0); }
+
+std::vector<OutcomeKey> TransactionalStore::parked_after(std::size_t known) {
+  if (!in_group() || known >= group_context_->parked.size()) return {};
+  return {group_context_->parked.begin() + static_cast<std::ptrdiff_t>(known), group_context_->parked.end()};
+}
+
+std::vector<FinalizedSlot> TransactionalStore::finalized_after(std::size_t known) {
+  if (!in_group() || known >= group_context_->finalized.size()) return {};
   std::vector<FinalizedSlot> slots;
-  slots.reserve(group_context_->finalized.size());
-  for (const OutcomeRow& row : group_context_->finalized) {
-    const auto schedule = group_context_->tx.schedule(row.schedule);
+  Owners owners;
+  const auto rows = std::span(group_context_->finalized).subspan(known);
+  slots.reserve(rows.size());
+  for (const OutcomeRow& row : rows) {
+    const auto& schedule = owners.of(*group_context_, row.schedule);
     if (!schedule || !row.outcome) continue;
-    slots.push_back({.tenant = schedule->tenant,
+    slots.push_back({.id = row.schedule,
+                     .tenant = schedule->tenant,
                      .schedule = schedule->name,
                      .subject = row.subject,
                      .slot = row.slot,
                      .until = row.until,
                      .count = row.count,
                      .job = row.job,
-                     .outcome = *row.outcome});
+                     .outcome = *row.outcome,
+                     .reason = row.reason,
+                     .local_minute = row.local_minute});
   }
   return slots;
 }

@@ -65,14 +65,26 @@ class TransactionalStore final : public Store, private JobStore, private PlanSto
   Result<DeletedSchedule> delete_schedule(std::string_view tenant, std::string_view name) override;
   Result<ScheduleRow> schedule(ScheduleId id) override;
   Result<ScheduleRow> schedule(std::string_view tenant, std::string_view name) override;
-  Result<std::vector<SubjectRow>> put_subjects(ScheduleId schedule, std::span<const SubjectEdit> edits) override;
+  Result<CancelStep> cancel_unstarted(const OutcomeKey& after, std::size_t limit) override;
+  Result<std::vector<PutSubject>> put_subjects(ScheduleId schedule, std::span<const SubjectEdit> edits) override;
   Result<void> delete_subject(ScheduleId schedule, std::string_view subject) override;
   Result<SubjectRow> subject(ScheduleId schedule, std::string_view subject) override;
+  Result<std::vector<std::optional<SubjectRow>>> subjects(ScheduleId schedule,
+                                                          std::span<const std::string_view> names) override;
   Result<std::vector<OpenJobRow>> open_jobs(ScheduleId schedule, std::string_view subject) override;
+  Result<std::vector<JobId>> unstarted_jobs(ScheduleId schedule, std::string_view subject) override;
+  Result<std::size_t> open_windows(ScheduleId schedule, std::string_view subject, std::size_t most) override;
+  Result<std::optional<OutcomeRow>> last_outcome(ScheduleId schedule, std::string_view subject) override;
+  Result<std::optional<Instant>> next_subject_at(ScheduleId schedule) override;
+  Result<std::vector<SubjectRow>> subjects_after(ScheduleId schedule, std::optional<std::string_view> after,
+                                                 std::size_t limit) override;
+  Result<SweepStep> sweep(const SweepRequest& request) override;
   Result<std::vector<ScheduleHead>> schedule_heads(ScheduleId after, std::size_t limit) override;
   Result<std::vector<SubjectRow>> subjects_due(ScheduleId schedule, Instant until, std::size_t limit) override;
   std::vector<Result<Advanced>> advance(std::span<const Advance> advances) override;
   std::vector<FinalizedSlot> finalized() override;
+  std::vector<FinalizedSlot> finalized_after(std::size_t known) override;
+  std::vector<OutcomeKey> parked_after(std::size_t known) override;
   Result<PlanPruneStep> prune(const PlanPruneRequest& request) override;
 
   Result<Document> put_document(const DocumentPut& put, const std::optional<AuditRow>& audit) override;

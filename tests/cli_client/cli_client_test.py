@@ -120,6 +120,32 @@ class Requests(ClientTest):
             (["schedules", "resume", "a"], "POST", T + "/schedules/a/resume", {}),
             (["schedules", "trigger", "a", "--subject", "u", "--payload", '{"x":1}', "--priority", "2"], "POST",
              T + "/schedules/a/trigger", {"subject": "u", "payload": {"x": 1}, "priority": 2}),
+            (["schedules", "trigger", "a", "--subject", "u", "--window-start", "2026-03-29", "--window-end", "2026-03-29T01:00"], "POST",
+             T + "/schedules/a/trigger", {"subject": "u", "window_start": "2026-03-29T00:00:00.000Z", "window_end": "2026-03-29T01:00:00.000Z"}),
+            (["schedules", "backfill", "a", "--from", "2026-03-29", "--to", "2026-03-30", "--detach"], "POST", T + "/schedules/a/backfill",
+             {"from": "2026-03-29T00:00:00.000Z", "to": "2026-03-30T00:00:00.000Z"}),
+            (["schedules", "outcomes", "a"], "GET", T + "/schedules/a/outcomes"),
+            (["schedules", "outcomes", "a", "--date", "2026-03-29"], "GET", T + "/schedules/a/outcomes?date=2026-03-29"),
+            (["schedules", "outcomes", "a", "--items"], "GET", T + "/schedules/a/outcomes/items", None, page),
+            (["schedules", "outcomes", "a", "--subject", "u/1", "--from", "2026-03-29", "--to", "2026-03-29T12:00", "--limit", "5"], "GET",
+             T + "/schedules/a/outcomes/items?subject=u%2F1&from=2026-03-29&to=2026-03-29T12%3A00%3A00.000Z&limit=5", None, page),
+            (["subjects", "list", "a"], "GET", T + "/schedules/a/subjects", None, page),
+            (["subjects", "list", "a", "--prefix", "u-", "--disabled", "--status", "none", "--due-until", "2026-03-29", "--limit", "7"], "GET",
+             T + "/schedules/a/subjects?prefix=u-&status=none&due_until=2026-03-29T00%3A00%3A00.000Z&enabled=false&limit=7", None, page),
+            (["subjects", "show", "a", "u/1"], "GET", T + "/schedules/a/subjects/u%2F1"),
+            (["subjects", "put", "a", "u"], "PUT", T + "/schedules/a/subjects/u", {}),
+            (["subjects", "put", "a", "u", '{"due": "08:00"}'], "PUT", T + "/schedules/a/subjects/u", {"due": "08:00"}),
+            (["subjects", "put", "a", "u", "--due", "08:00", "--timezone", "Europe/Paris", "--interval", "1h", "--mode", "full", "--priority", "high",
+              "--payload", '{"x":1}', "--uses-limit", "l", "--uses-limit", "m", "--expected-at", "2026-03-29", "--cursor-end", "2026-03-30", "--disabled"],
+             "PUT", T + "/schedules/a/subjects/u",
+             {"enabled": False, "due": "08:00", "timezone": "Europe/Paris", "interval": "1h", "mode": "full", "priority": 2, "limits": ["l", "m"],
+              "payload": {"x": 1}, "expected_at": "2026-03-29T00:00:00.000Z", "cursor_end": "2026-03-30T00:00:00.000Z"}),
+            (["subjects", "patch", "a", "u", '{"due": null}'], "PATCH", T + "/schedules/a/subjects/u", {"due": None}),
+            (["subjects", "patch", "a", "u", "--enabled"], "PATCH", T + "/schedules/a/subjects/u", {"enabled": True}),
+            (["subjects", "delete", "a", "u"], "DELETE", T + "/schedules/a/subjects/u"),
+            (["subjects", "trigger", "a", "u", "--priority", "critical"], "POST", T + "/schedules/a/trigger", {"subject": "u", "priority": 1}),
+            (["subjects", "explain", "a", "u"], "GET", T + "/schedules/a/subjects/u/explain"),
+            (["subjects", "preview", "a", "u", "--count", "3"], "GET", T + "/schedules/a/subjects/u/preview?count=3"),
             (["schedules", "delete", "a"], "DELETE", T + "/schedules/a"),
             (["schedules", "preview", "a", "--count", "3"], "GET", T + "/schedules/a/preview?count=3"),
             (["explain", ID], "GET", f"{T}/jobs/{ID}/explain"),
@@ -302,6 +328,80 @@ class Errors(ClientTest):
                       ["tenants", "set", "acme", "weight"], ["tenants", "create", "a/b"], ["config", "set", "x=1", "x=2"],
                       ["jobs", "show", ID, "--wait", "soon"], ["jobs", "list", "--since", "then"],
                       ["jobs", "watch", "--count", "0"]):
+            with self.subTest(words):
+                self.assert_fails(self.run_cli(*words), USAGE)
+        self.assertEqual(self.server.asked, [])
+
+
+class Subjects(ClientTest):
+    IMPORT = T + "/schedules/a/subjects/import"
+
+    def lines(self, count):
+        return "".join(json.dumps({"subject": f"u{i}"}) + "\n" for i in range(1, count + 1))
+
+    def test_an_import_goes_in_chunks_and_is_counted(self):
+        for created in (3, 3, 1):
+            self.server.on("POST", self.IMPORT, {"created": created, "updated": 1, "unchanged": 0})
+        path = os.path.join(self.folder.name, "users.ndjson")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.lines(4) + "\n  \n" + self.lines(3))
+        ran = self.run_cli("subjects", "import", "a", path, "--chunk", "3")
+        self.assertEqual((ran.code, ran.json), (DONE, {"created": 7, "updated": 3, "unchanged": 0}), ran.err)
+        self.assertEqual([asked.body.count("\n") for asked in self.server.asked], [3, 3, 1])
+        self.assertEqual(self.server.asked[0].headers["Content-Type"], "application/x-ndjson")
+        code, text = on_terminal([PROGRAM, "subjects", "import", "a", path], self.env({}), self.folder.name, 100)
+        self.assertEqual(code, DONE)
+        self.assertIn("1 created, 1 updated, 0 unchanged", text)
+
+    def test_a_bad_line_is_told_by_its_number_in_the_file(self):
+        self.server.on("POST", self.IMPORT, {"created": 2, "updated": 0, "unchanged": 0})
+        self.server.on("POST", self.IMPORT, error("invalid_request", "due: no time", line=2), 400)
+        ran = self.run_cli("subjects", "import", "a", "-", "--chunk", "2", stdin=self.lines(1) + "\n" + self.lines(5))
+        self.assert_fails(ran, USAGE, "standard input line 5: due: no time (invalid_request); lines 1 to 3 were imported: 2 created, 0 updated")
+        self.assertEqual(len(self.server.asked), 2)
+        self.server.reset()
+        self.server.on("POST", self.IMPORT, error("schedule_not_found", "there is no schedule"), 404)
+        self.assert_fails(self.run_cli("subjects", "import", "a", "-", stdin=self.lines(1)), NOT_FOUND, "nothing was imported")
+        self.server.reset()
+        self.assertEqual(self.run_cli("subjects", "import", "a", "-").json, {"created": 0, "updated": 0, "unchanged": 0})
+        self.assert_fails(self.run_cli("subjects", "import", "a", "/no/such"), FAILED, "cannot read")
+        self.assert_fails(self.run_cli("subjects", "import", "a", "/"), FAILED, "folder")
+        self.assertEqual(self.server.asked, [])
+
+    def test_an_export_prints_every_page(self):
+        path = T + "/schedules/a/subjects.ndjson"
+        self.server.on("GET", path, b'{"subject":"a"}\n', headers={"next-cursor": "n%3Aa%2Fb"})
+        self.server.on("GET", path + "?cursor=n%3Aa%2Fb", '{"subject":"b"}\n'.encode())
+        ran = self.run_cli("subjects", "export", "a")
+        self.assertEqual((ran.code, ran.out), (DONE, '{"subject":"a"}\n{"subject":"b"}\n'), ran.err)
+        self.server.reset()
+        self.server.on("GET", path, error("conflict", "no fan_out"), 409)
+        self.assert_fails(self.run_cli("subjects", "export", "a"), CONFLICT, "no fan_out")
+
+    def test_lists_and_days_on_a_terminal(self):
+        item = {"subject": "ada", "enabled": True, "due": "07:30", "timezone": "Europe/Paris", "interval": None, "mode": None, "cadence_state": None,
+                "next_at": "2026-03-30T06:30:00.000Z", "status": "success", "last_run_at": "2026-03-29T06:31:00.000Z", "error_count": 0}
+        self.server.on("GET", T + "/schedules/a/subjects", {"items": [item, {**item, "subject": "bob", "enabled": False, "status": None}], "next_cursor": "n:bob"})
+        ran = self.on_terminal("subjects", "list", "a", columns=140, env={"NO_COLOR": "1"})
+        self.assertIn("07:30 Europe/Paris", ran.out)
+        self.assertIn("disabled", ran.out)
+        self.assertIn("more: --cursor n:bob", ran.out)
+        self.server.on("GET", T + "/schedules/a/outcomes", {"date": "2026-03-29", "counts": {"success": 12, "open": 0},
+                                                            "by_due_minute": [[480, "success", 12]]})
+        ran = self.on_terminal("schedules", "outcomes", "a", env={"NO_COLOR": "1"})
+        self.assertIn("2026-03-29", ran.out)
+        self.assertIn("08:00", ran.out)
+        self.server.on("GET", T + "/schedules/a/subjects/u/preview?count=10", {"items": [
+            {"at": "2026-03-29T06:30:00.000Z", "local": "2026-03-29T08:30:00+02:00", "note": None, "day": "2026-03-29", "cutoff": "2026-03-29T07:30:00.000Z"}]})
+        ran = self.on_terminal("subjects", "preview", "a", "u", columns=140, env={"NO_COLOR": "1"})
+        self.assertIn("CUTOFF", ran.out)
+
+    def test_wrong_usage(self):
+        for words in (["subjects"], ["subjects", "list"], ["subjects", "show", "a"], ["subjects", "put", "a", "u", "{}", "--due", "08:00"],
+                      ["subjects", "put", "a", "u", "{"], ["subjects", "import", "a"], ["subjects", "import", "a", "-", "--chunk", "0"],
+                      ["subjects", "list", "a", "--enabled", "--disabled"], ["subjects", "list", "a", "--due-until", "soon"],
+                      ["schedules", "trigger", "a", "--window-start", "2026-03-29"], ["schedules", "backfill", "a", "--from", "2026-03-29"],
+                      ["schedules", "outcomes", "a", "--date", "2026-03-29", "--items"]):
             with self.subTest(words):
                 self.assert_fails(self.run_cli(*words), USAGE)
         self.assertEqual(self.server.asked, [])

@@ -4,7 +4,6 @@
 
 #include <string>
 
-#include "cli/api_client.h"
 #include "cli/progress.h"
 #include "cli/watch_command.h"
 
@@ -61,11 +60,6 @@ TEST(Progress, ABarIsFilledByItsShare) {
   EXPECT_EQ(progress_line("retry", {.done = 2, .total = 4}), "retry  [###############---------------]  50 %  2/4");
   EXPECT_EQ(progress_line("retry", {.done = 9, .total = 4}), "retry  [##############################]  100 %  9/4");
   EXPECT_EQ(progress_line("retry", {.done = 7, .total = 0}), "retry  7");
-}
-
-TEST(ApiClient, OnlyWhatIsSafeStaysAsItIsInAPath) {
-  EXPECT_EQ(percent_encoded("Az09-_.~"), "Az09-_.~");
-  EXPECT_EQ(percent_encoded("a/b?c#d e%é"), "a%2Fb%3Fc%23d%20e%25%C3%A9");
 }
 
 TEST(Events, AStreamIsReadTheSameHoweverItIsCut) {

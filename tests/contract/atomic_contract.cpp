@@ -74,7 +74,7 @@ TEST_P(StoreContract, InATransactionARefusedItemDoesNotUndoTheOthers) {
   made.push_back(leased.id);
   EXPECT_THAT(all_ids(), UnorderedElementsAreArray(made));
   EXPECT_EQ(state(leased.id), JobState::processing);
-  EXPECT_THAT(value_of(reader().subjects(id, std::nullopt, 10)), SizeIs(1));
+  EXPECT_THAT(value_of(reader().subjects({.schedule = id}, {}, 10)).subjects, SizeIs(1));
   expect_counts_agree();
 }
 

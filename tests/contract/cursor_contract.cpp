@@ -246,5 +246,70 @@ TEST_P(CursorContract, AWindowThatWaitsForLongIsNotOvertakenByPruning) {  // inv
   EXPECT_EQ(cursor(), at(3));
 }
 
+TEST_P(CursorContract, OpenWindowsAreCountedFromTheCursorOn) {  // invariant 21
+  const auto windows = plan(0, 5);
+  const auto open = [&](std::size_t most = 100) { return value_of(plans().open_windows(id_, kTopic, most)); };
+  EXPECT_EQ(open(), 5U);
+  EXPECT_EQ(open(3), 3U);
+  finish(windows[2]);
+  EXPECT_EQ(open(), 4U);
+  settle(failed_for_good(claim_one(windows[0])));  // parked is closed
+  EXPECT_EQ(open(), 3U);
+  EXPECT_EQ(cursor(), at(1));
+  act(JobAction::retry, windows[0]);  // behind the cursor
+  EXPECT_EQ(open(), 3U);
+  act(JobAction::cancel, windows[1]);
+  EXPECT_EQ(open(), 2U);
+  EXPECT_EQ(cursor(), at(3));
+}
+
+TEST_P(CursorContract, ACursorRaisedIntoAWindowGoesOnWithItsEnd) {  // invariant 20
+  const auto windows = plan(0, 3);
+  put_subject(id_, {.subject = kTopic, .cursor = at(1) + 30min});
+  EXPECT_EQ(cursor(), at(1) + 30min);
+  finish(windows[2]);
+  EXPECT_EQ(cursor(), at(1) + 30min);
+  finish(windows[1]);
+
+  EXPECT_EQ(cursor(), at(3));
+}
+
+TEST_P(CursorContract, ARaisedCursorAndTheRangeThatItJumpsOverAreOneStep) {  // schedules: cursor_set
+  plan(0, 1);
+  Advance raised = next_step();
+  raised.cursor = at(4);
+  raised.position = at(4) - Duration(1);
+  raised.closed = {{.first = at(1), .until = at(4), .count = 3, .reason = "cursor_set"}};
+  advance(raised);
+
+  EXPECT_EQ(cursor(), at(4));
+  const auto gaps_now = gaps();
+  ASSERT_THAT(gaps_now, SizeIs(2));  // the window that is open behind it, and the range
+  EXPECT_EQ(gaps_now[1].reason, "cursor_set");
+  EXPECT_EQ(gaps_now[1].count, 3);
+  EXPECT_EQ(value_of(plans().open_windows(id_, kTopic, 10)), 0U);
+}
+
+TEST_P(CursorContract, ASweepMovesACursorThatWasLeftBehind) {  // invariant 20
+  // More closed windows than one step moves over: the first was open for a week.
+  constexpr int kWindows = 10'100;
+  const JobId first = plan(0, 1).front();
+  Advance many = next_step();
+  for (int i = 1; i < kWindows; ++i) {
+    many.closed.push_back({.first = at(1) + i * 1min - 1min, .until = at(1) + i * 1min, .outcome = JobState::skipped});
+  }
+  advance(many);
+  EXPECT_EQ(cursor(), at(0));
+  finish(first);
+  const Instant left_over = cursor();
+  EXPECT_LT(left_over, at(1) + (kWindows - 1) * 1min);
+  const SweepStep step = value_of(plans().sweep({.schedule = id_}));
+
+  ASSERT_THAT(step.found, SizeIs(1));
+  EXPECT_TRUE(step.found[0].moved_cursor);
+  EXPECT_EQ(cursor(), at(1) + (kWindows - 1) * 1min);
+  EXPECT_FALSE(value_of(plans().sweep({.schedule = id_})).found.at(0).moved_cursor);
+}
+
 }  // namespace
 }  // namespace carillon::test

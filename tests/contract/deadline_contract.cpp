@@ -212,7 +212,7 @@ TEST_P(StoreContract, AnOutcomeAtTheCutoffIsWrittenWithTheJob) {  // invariants 
   EXPECT_EQ(outcomes[0].outcome, JobState::cutoff_reached);
   EXPECT_EQ(outcomes[0].at, now());
   EXPECT_EQ(outcomes[0].reason, "deadline");
-  EXPECT_EQ(subject_state(id, "user-17").status, "cutoff_reached");
+  EXPECT_EQ(subject_state(id, "user-17").status, JobState::cutoff_reached);
   EXPECT_EQ(refusal_of(completed(leased)).code, ErrorCode::stale_token);
   EXPECT_EQ(outcomes_of(id, "user-17"), outcomes);
 }

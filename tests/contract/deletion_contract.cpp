@@ -1,4 +1,6 @@
 // What becomes of the jobs of a schedule that is deleted: unstarted ones are cancelled, running ones finish.
+#include <array>
+
 #include "contract/store_contract.h"
 
 namespace carillon::test {
@@ -111,6 +113,45 @@ TEST_P(StoreContract, WhatIsDeletedInAGroupIsCancelledInIt) {
 
   EXPECT_EQ(state(open), JobState::cancelled);
   expect_counts_agree();
+}
+
+TEST_P(StoreContract, TheJobsOfAnEarlierLifeAreNeverStarted) {  // semantics 4
+  const ScheduleId id = schedule();
+  const LeasedJob running = claim_one(enqueue(occurrence_job(now(), "a")));
+  ASSERT_TRUE(plans().delete_schedule(kTenant, "standup"));
+  ASSERT_EQ(schedule(), id);
+  const JobId fresh = enqueue(occurrence_job(now() + 1h, "a"));
+  settle(released(running));  // it comes back into another life of its schedule
+  const std::array asked{running.id, fresh};
+  const Claimed claimed = value_of(jobs().claim({.worker = "ada", .jobs = asked}));
+
+  EXPECT_THAT(ids_of(claimed.overdue), ElementsAre(running.id));
+  EXPECT_EQ(detail(running.id).reason, "schedule_deleted");
+  ASSERT_THAT(claimed.jobs, SizeIs(1));
+  EXPECT_EQ(claimed.jobs[0].id, fresh);
+}
+
+TEST_P(StoreContract, WhatADeletionLeavesOverIsCancelledInSteps) {  // semantics 4
+  const ScheduleId id = schedule();
+  constexpr int kJobs = 10'050;  // more than the call itself looks at
+  std::vector<NewJob> many;
+  for (int i = 0; i < kJobs; ++i) many.push_back(occurrence_job(now(), std::to_string(i)));
+  value_of(jobs().enqueue_all(many));
+  const DeletedSchedule deleted = value_of(plans().delete_schedule(kTenant, "standup"));
+  ASSERT_FALSE(deleted.end);
+  std::size_t cancelled = deleted.cancelled.size();
+  EXPECT_EQ(count_of(JobState::queued), kJobs - static_cast<std::int64_t>(cancelled));
+  OutcomeKey after = deleted.next_after;
+  for (int i = 0; i < 10; ++i) {
+    const CancelStep step = value_of(plans().cancel_unstarted(after, 20));
+    cancelled += step.cancelled.size();
+    after = step.next_after;
+    if (step.end) break;
+  }
+
+  EXPECT_EQ(cancelled, static_cast<std::size_t>(kJobs));
+  EXPECT_EQ(count_of(JobState::queued), 0);
+  EXPECT_EQ(deleted.id, id);
 }
 
 }  // namespace

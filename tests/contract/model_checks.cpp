@@ -5,6 +5,7 @@
 
 #include "contract/model_player.h"
 #include "contract/store_text.h"
+#include "store/local_minute.h"
 
 namespace carillon::test {
 
@@ -83,7 +84,30 @@ void ModelPlayer::check_invariants() {
   if (leased != processing) report("leases and processing jobs are not the same");
 }
 
+// What is open or parked is said to be so, day by day. (invariant 34)
+void ModelPlayer::check_open_counts() {
+  std::map<std::tuple<std::int64_t, int, JobState>, std::int64_t> counted;
+  std::set<std::int64_t> days;
+  for (const OutcomeRow& row : value_of(store_.reader().outcomes({.schedule = schedule_}))) {
+    const DayMinute at = day_minute_of(row.local_minute);
+    days.insert(at.day);
+    if (!row.outcome) ++counted[{at.day, at.minute, row.parked ? JobState::dlq : kOpenOutcome}];
+  }
+  for (const std::int64_t day : days) {
+    for (const OutcomeCount& kept : value_of(store_.reader().outcome_counts(schedule_, day))) {
+      if (is_final(kept.outcome)) continue;
+      if (std::exchange(counted[{day, kept.minute, kept.outcome}], 0) != kept.count) {
+        report(fmt::format("{} occurrences are said to be {}", kept.count, to_string(kept.outcome)));
+      }
+    }
+  }
+  for (const auto& [key, count] : counted) {
+    if (count != 0) report(fmt::format("{} open occurrences are not counted", count));
+  }
+}
+
 void ModelPlayer::check_schedule() {
+  check_open_counts();
   for (const std::string& name : kSubjects) {
     const auto subject = store_.reader().subject(schedule_, name);
     if (!subject || !subject->cursor) continue;

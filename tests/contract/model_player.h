@@ -32,6 +32,7 @@ class ModelPlayer {
   void check_state();
   void check_invariants();
   void check_schedule();
+  void check_open_counts();
   bool failed() const { return !problem_.empty(); }
   void report(std::string problem);
 

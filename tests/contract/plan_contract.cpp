@@ -142,7 +142,7 @@ TEST_P(StoreContract, SubjectsAreChangedAllOrNone) {
                                           {.subject = "newer"}}};
   EXPECT_EQ(error_of(plans().put_subjects(id, edits)).code, ErrorCode::conflict);
 
-  EXPECT_THAT(value_of(reader().subjects(id, std::nullopt, 10)), SizeIs(1));
+  EXPECT_THAT(value_of(reader().subjects({.schedule = id}, {}, 10)).subjects, SizeIs(1));
   EXPECT_EQ(error_of(plans().put_subjects({999}, edits)).code, ErrorCode::not_found);
 }
 

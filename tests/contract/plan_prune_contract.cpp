@@ -173,7 +173,7 @@ TEST_P(StoreContract, ARoundOverPlansLooksAtNoMoreThanItsLimitAtATime) {
   EXPECT_EQ(first.erased, 3U);
   EXPECT_FALSE(first.end);
   EXPECT_EQ(prune_plans(store(), {.otherwise = days(7)}, 3), 7U);
-  EXPECT_THAT(value_of(reader().subjects(id, std::nullopt, 100)), SizeIs(10));
+  EXPECT_THAT(value_of(reader().subjects({.schedule = id}, {}, 100)).subjects, SizeIs(10));
 }
 
 }  // namespace

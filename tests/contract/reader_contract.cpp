@@ -270,12 +270,12 @@ TEST_P(StoreContract, SchedulesAndSubjectsAreListedByNameInPages) {
   const ScheduleId id = schedule("alpha");
   for (const char* name : {"z", "", "m", "é"}) put_subject(id, {.subject = name});
   std::vector<std::string> subjects;
-  std::optional<std::string> last;
+  std::optional<SubjectMark> last;
   for (int i = 0; i < 10; ++i) {
-    const auto page = value_of(reader().subjects(id, last ? std::optional<std::string_view>(*last) : std::nullopt, 1));
-    if (page.empty()) break;
-    last = page.front().subject;
-    subjects.push_back(*last);
+    const SubjectPage page = value_of(reader().subjects({.schedule = id}, last, 1));
+    for (const SubjectRow& row : page.subjects) subjects.push_back(row.subject);
+    last = page.next;
+    if (!last) break;
   }
   EXPECT_THAT(subjects, ElementsAre("", "m", "z", "é"));
 }

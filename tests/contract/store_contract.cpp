@@ -249,7 +249,7 @@ ScheduleId StoreContract::schedule(std::string name, std::string_view tenant) {
 }
 
 SubjectRow StoreContract::put_subject(ScheduleId schedule, const SubjectEdit& edit) {
-  return value_of(plans().put_subjects(schedule, {&edit, 1})).front();
+  return value_of(plans().put_subjects(schedule, {&edit, 1})).front().row;
 }
 
 std::vector<OutcomeRow> StoreContract::outcomes_of(ScheduleId schedule, std::string_view subject) {

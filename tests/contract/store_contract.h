@@ -182,7 +182,7 @@ class StoreContract : public testing::TestWithParam<BackendParam> {
     return value_of(reader().subject(schedule, subject));
   }
   SubjectState subject_state(ScheduleId schedule, std::string_view subject = "") {
-    return value_of(read_subject_state(subject_of(schedule, subject).state));
+    return value_of(read_subject_state(subject_of(schedule, subject)));
   }
   Result<Advanced> try_advance(const Advance& advance) { return plans().advance({&advance, 1}).front(); }
   Advanced advance(const Advance& advance) { return value_of(try_advance(advance)); }

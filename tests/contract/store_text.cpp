@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <set>
 #include <stdexcept>
 
+#include "store/local_minute.h"
+#include "store/subject_text.h"
 #include "support/results.h"
 
 namespace carillon::test {
@@ -23,9 +26,10 @@ std::string lease_text(const LeaseRow& lease) {
 }
 
 std::string outcome_text(const OutcomeRow& row) {
-  return fmt::format("  outcome {} {} until {} count {} job {} {} parked {} \"{}\" at {}", row.subject, at(row.slot),
-                     at(row.until), row.count, row.job.value, row.outcome ? to_string(*row.outcome) : "open",
-                     row.parked, row.reason, at(row.at));
+  return fmt::format("  outcome {} {} until {} count {} job {} {} parked {} \"{}\" at {} minute {}", row.subject,
+                     at(row.slot), at(row.until), row.count, row.job.value,
+                     row.outcome ? to_string(*row.outcome) : "open", row.parked, row.reason, at(row.at),
+                     row.local_minute);
 }
 
 std::string job_text(StoreReader& reader, const std::string& tenant, const JobView& listed) {
@@ -73,16 +77,24 @@ std::string schedules_text(Store& store, const std::string& tenant) {
   StoreReader& reader = store.reader();
   std::string text;
   for (const ScheduleRow& row : value_of(reader.schedules(tenant, "", kPageMax))) {
-    text += fmt::format("schedule {} revision {} enabled {} paused {} {}\n", row.name, row.revision, row.enabled,
-                        at(row.paused_until), row.definition);
-    for (const SubjectRow& subject : value_of(reader.subjects(row.id, std::nullopt, kPageMax))) {
+    text +=
+        fmt::format("schedule {} revision {} enabled {} paused {} subjects {} first {} {}\n", row.name, row.revision,
+                    row.enabled, at(row.paused_until), row.subjects, row.first_job.value, row.definition);
+    for (const SubjectRow& subject : value_of(reader.subjects({.schedule = row.id}, {}, kPageMax)).subjects) {
       text += "  " + text_of(store, subject) + "\n";
       for (const OutcomeRow& gap : value_of(reader.gaps(row.id, subject.subject, kPageMax))) {
         text += "  gap" + outcome_text(gap) + "\n";
       }
     }
+    std::set<std::int64_t> days;
     for (const OutcomeRow& outcome : value_of(reader.outcomes({.schedule = row.id}))) {
       text += outcome_text(outcome) + "\n";
+      days.insert(day_minute_of(outcome.local_minute).day);
+    }
+    for (const std::int64_t day : days) {
+      for (const OutcomeCount& count : value_of(reader.outcome_counts(row.id, day))) {
+        text += fmt::format("  day {} minute {} {} {}\n", day, count.minute, to_string(count.outcome), count.count);
+      }
     }
   }
   return text;
@@ -145,9 +157,18 @@ std::string text_of(Store& store, const Advanced& answer) {
 }
 
 std::string text_of(Store& /*store*/, const SubjectRow& row) {
-  return fmt::format("subject {} version {} next {} position {} open {} cursor {} overrides {} state {}", row.subject,
-                     row.version, at(row.next_at), at(row.position), row.open_job.value, at(row.cursor), row.overrides,
-                     row.state);
+  return fmt::format(
+      "subject {} version {} next {} position {} open {} cursor {} enabled {} overrides {} "
+      "status {} last {} run {} state {}",
+      row.subject, row.version, at(row.next_at), at(row.position), row.open_job.value, at(row.cursor), row.enabled,
+      row.overrides, subject_status_text(row.status), at(row.last_slot), at(row.last_run_at), row.state);
+}
+
+std::string text_of(Store& store, const PutSubject& put) {
+  const std::string_view fate = put.fate == SubjectFate::created   ? "created"
+                                : put.fate == SubjectFate::updated ? "updated"
+                                                                   : "unchanged";
+  return fmt::format("{} {}", fate, text_of(store, put.row));
 }
 
 std::string everything(Store& store, const std::vector<std::string>& tenants) {

@@ -21,6 +21,7 @@ std::string text_of(Store& store, const Reaped& answer);
 std::string text_of(Store& store, const Changed& answer);
 std::string text_of(Store& store, const Advanced& answer);
 std::string text_of(Store& store, const SubjectRow& row);
+std::string text_of(Store& store, const PutSubject& put);
 
 // One line each, in an order that says nothing.
 template <typename T>

@@ -35,7 +35,7 @@ TEST_P(StoreContract, AnEndIsToldToItsOccurrenceAndSubjectAtOnce) {  // invarian
   EXPECT_EQ(outcomes[0].at, now());
   EXPECT_EQ(outcomes[0].job, made);
   const SubjectState state = subject_state(id, "a");
-  EXPECT_EQ(state.status, "success");
+  EXPECT_EQ(state.status, JobState::done);
   EXPECT_EQ(state.last_slot, slot);
   EXPECT_EQ(state.last_run_at, now());
   EXPECT_EQ(state.error_count, 0U);
@@ -53,7 +53,7 @@ TEST_P(StoreContract, AnAttemptIsNoOutcome) {  // invariant 8
   settle(failed(leased));
 
   EXPECT_FALSE(outcomes_of(id, "a").at(0).outcome);
-  EXPECT_EQ(subject_state(id, "a").status, "");
+  EXPECT_FALSE(subject_state(id, "a").status);
   EXPECT_EQ(subject_of(id, "a").open_job, made);
 }
 
@@ -67,7 +67,7 @@ TEST_P(StoreContract, ASubjectCountsItsMisfortunesInARow) {
     act(JobAction::discard, made);
     EXPECT_EQ(subject_state(id, "a").error_count, static_cast<std::uint32_t>(i));
   }
-  EXPECT_EQ(subject_state(id, "a").status, "cancelled");
+  EXPECT_EQ(subject_state(id, "a").status, JobState::cancelled);
   EXPECT_EQ(subject_state(id, "a").last_error, "it broke");
   clock().advance(1h);
   settle(completed(claim_one(advance(step_of(subject_of(id, "a"), now())).jobs.at(0).id)));
@@ -153,6 +153,52 @@ TEST_P(StoreContract, OutcomesAreReadBySubjectAndTime) {
   EXPECT_THAT(value_of(reader().outcomes(query)), SizeIs(1));
 }
 
+TEST_P(StoreContract, OutcomesAreListedPageByPage) {
+  const ScheduleId id = schedule();
+  for (const char* subject : {"a", "b", "c"}) {
+    put_subject(id, {.subject = subject});
+    for (int hour = 0; hour < 3; ++hour) advance(step_of(subject_of(id, subject), now() + hour * 1h));
+  }
+  const auto listed = [&](StoreReader::OutcomeQuery query) {
+    query.schedule = id;
+    query.limit = 2;
+    std::vector<std::pair<std::string, Duration>> found;
+    std::optional<OutcomeMark> after;
+    for (int page_number = 0; page_number < 10; ++page_number) {
+      const OutcomePage page = value_of(reader().outcome_page(query, after));
+      for (const OutcomeRow& row : page.outcomes) found.emplace_back(row.subject, row.slot - now());
+      after = page.next;
+      if (!after) return found;
+    }
+    ADD_FAILURE() << "the pages do not end";
+    return found;
+  };
+  EXPECT_THAT(listed({}), ElementsAre(std::pair("a", 0h), std::pair("a", 1h), std::pair("a", 2h), std::pair("b", 0h),
+                                      std::pair("b", 1h), std::pair("b", 2h), std::pair("c", 0h), std::pair("c", 1h),
+                                      std::pair("c", 2h)));
+  StoreReader::OutcomeQuery query;
+  query.from = now() + 1h;
+  query.to = now() + 2h;
+  EXPECT_THAT(listed(query), ElementsAre(std::pair("a", 1h), std::pair("b", 1h), std::pair("c", 1h)));
+  query.to = kInstantMax;
+  query.subject = "b";
+  EXPECT_THAT(listed(query), ElementsAre(std::pair("b", 1h), std::pair("b", 2h)));
+  query.subject = "none";
+  EXPECT_THAT(listed(query), IsEmpty());
+}
+
+TEST_P(StoreContract, TheLastOutcomesOfASubjectAreItsNewest) {
+  const ScheduleId id = schedule();
+  put_subject(id, {.subject = "a"});
+  for (int hour = 0; hour < 4; ++hour) advance(step_of(subject_of(id, "a"), now() + hour * 1h));
+
+  const auto found = value_of(reader().last_outcomes(id, "a", 2));
+  ASSERT_THAT(found, SizeIs(2));
+  EXPECT_EQ(found[0].slot, now() + 2h);
+  EXPECT_EQ(found[1].slot, now() + 3h);
+  EXPECT_THAT(value_of(reader().last_outcomes(id, "b", 2)), IsEmpty());
+}
+
 TEST_P(StoreContract, ADeletedSubjectIsGoneAndLeavesItsPosition) {  // invariant 1
   const ScheduleId id = schedule();
   const SubjectRow row = put_subject(id, {.subject = "a", .overrides = "{}", .next_at = std::optional(now())});
@@ -160,7 +206,7 @@ TEST_P(StoreContract, ADeletedSubjectIsGoneAndLeavesItsPosition) {  // invariant
   settle(completed(claim_one(advance(step_of(row, slot)).jobs.at(0).id)));
   ASSERT_TRUE(plans().delete_subject(id, "a"));
   EXPECT_EQ(error_of(reader().subject(id, "a")).code, ErrorCode::not_found);
-  EXPECT_THAT(value_of(reader().subjects(id, std::nullopt, 10)), IsEmpty());
+  EXPECT_THAT(value_of(reader().subjects({.schedule = id}, {}, 10)).subjects, IsEmpty());
   EXPECT_THAT(value_of(plans().subjects_due(id, kInstantMax, 10)), IsEmpty());
   EXPECT_EQ(error_of(plans().delete_subject(id, "a")).code, ErrorCode::not_found);
   clock().advance(std::chrono::days(2));
@@ -192,7 +238,7 @@ TEST_P(StoreContract, ADeletedScheduleIsNotThereAnyMore) {
   EXPECT_THAT(value_of(reader().schedules(kTenant, "", 10)), IsEmpty());
   EXPECT_THAT(value_of(plans().schedule_heads({}, 10)), IsEmpty());
   EXPECT_THAT(value_of(plans().subjects_due(id, kInstantMax, 10)), IsEmpty());
-  EXPECT_THAT(value_of(reader().subjects(id, std::nullopt, 10)), IsEmpty());
+  EXPECT_THAT(value_of(reader().subjects({.schedule = id}, {}, 10)).subjects, IsEmpty());
   EXPECT_EQ(error_of(reader().subject(id, "a")).code, ErrorCode::not_found);
   EXPECT_EQ(error_of(plans().delete_subject(id, "a")).code, ErrorCode::not_found);
   EXPECT_EQ(error_of(plans().delete_schedule(kTenant, "standup")).code, ErrorCode::not_found);
@@ -244,7 +290,7 @@ TEST_P(StoreContract, AScheduleMadeAnewHasNoneOfTheOldSubjects) {  // only their
   ASSERT_TRUE(plans().delete_schedule(kTenant, "standup"));
   const ScheduleId id = schedule();
 
-  EXPECT_THAT(value_of(reader().subjects(id, std::nullopt, 10)), IsEmpty());
+  EXPECT_THAT(value_of(reader().subjects({.schedule = id}, {}, 10)).subjects, IsEmpty());
   EXPECT_EQ(error_of(reader().subject(id, "a")).code, ErrorCode::not_found);
   EXPECT_THAT(value_of(plans().subjects_due(id, kInstantMax, 10)), IsEmpty());
   // Before that a head may have told a time of theirs: too early is harmless, too late is not.

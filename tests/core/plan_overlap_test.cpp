@@ -55,7 +55,7 @@ SubjectPlan plan_minutes(const Schedule& schedule, Due due, std::vector<OpenJob>
   const Timetable timetable = value_of(timetable_of(schedule, Zone::utc(), kMidnight));
   return plan_subject({.tenant = "acme",
                        .schedule = schedule,
-                       .timetable = timetable,
+                       .timetable = &timetable,
                        .subject = "",
                        .next_at = minute(due.first),
                        .position = {},

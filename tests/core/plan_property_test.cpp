@@ -113,7 +113,7 @@ RC_GTEST_PROP(Plan, EveryOccurrenceIsHandledExactlyOnce, ()) {  // invariants 1,
       RC_ASSERT(++rounds <= kRoundsMax);
       const SubjectPlan plan = plan_subject({.tenant = "acme",
                                              .schedule = schedule,
-                                             .timetable = any.timetable,
+                                             .timetable = &any.timetable,
                                              .subject = "s",
                                              .next_at = *next_at,
                                              .position = position,

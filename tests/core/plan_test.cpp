@@ -33,7 +33,7 @@ SubjectPlan plan_at(const Schedule& schedule, Instant next_at, Instant now, std:
   const Timetable timetable = times_of(schedule);
   return plan_subject({.tenant = "acme",
                        .schedule = schedule,
-                       .timetable = timetable,
+                       .timetable = &timetable,
                        .subject = "",
                        .next_at = next_at,
                        .position = position,
@@ -54,7 +54,11 @@ TEST(Plan, ADueOccurrenceBecomesAJobOfTheTemplate) {
   EXPECT_EQ(job.run_at, kMidnight + 5h);
   EXPECT_EQ(job.options.origin, Origin::scheduled);
   EXPECT_THAT(job.options.tags, testing::ElementsAre("x"));
-  EXPECT_EQ(job.occurrence, (OccurrenceKey{.schedule = "hourly", .subject = "", .slot = kMidnight + 5h}));
+  EXPECT_EQ(job.occurrence, (OccurrenceKey{.schedule = "hourly",
+                                           .subject = "",
+                                           .slot = kMidnight + 5h,
+                                           .until = {},
+                                           .local_minute = 20454 * 1440 + 300}));
   EXPECT_FALSE(job.id);
   EXPECT_TRUE(job.depends_on.empty());
   EXPECT_TRUE(check_new_job(job).has_value());

@@ -154,16 +154,83 @@ TEST(Schedule, RefusesWhatCannotWork) {
   EXPECT_THAT(message(with_trigger(R"({"kind": "after", "schedule": "n"})")), HasSubstr("follow itself"));
 }
 
-TEST(Schedule, SaysWhatThisVersionDoesNotSupport) {
-  for (const std::string& text :
-       {with(R"("fan_out": true)"), with(R"("on_cutoff": {"type": "reset"})"),
-        with_trigger(R"({"kind": "delivery", "due": "08:00"})"), with_trigger(R"({"kind": "windows"})"),
-        with_trigger(R"({"kind": "adaptive", "bands": []})")}) {
-    const Error error = refusal(text);
-    EXPECT_EQ(error.code, ErrorCode::invalid_configuration) << text;
-    EXPECT_THAT(error.message, HasSubstr("this version does not support")) << text;
+constexpr std::string_view kDelivery = R"({"kind": "delivery", "due": "08:00"})";
+constexpr std::string_view kWindows = R"({"kind": "windows", "interval": "1h"})";
+constexpr std::string_view kAdaptive = R"({"kind": "adaptive", "otherwise": "1h"})";
+
+// A schedule of that trigger with one more field.
+std::string of_kind(std::string_view trigger, std::string_view field, std::string_view job = R"({"type": "t"})") {
+  std::string text = R"({"name": "n", "trigger": )" + std::string(trigger) + R"(, "job": )" + std::string(job);
+  if (!field.empty()) text += ", " + std::string(field);
+  return text + "}";
+}
+
+TEST(Schedule, ThoseThatPlanBySubjectFanOutUnlessToldOtherwise) {
+  for (const std::string_view trigger : {kDelivery, kWindows, kAdaptive}) {
+    EXPECT_TRUE(value_of(parse_schedule(with_trigger(trigger))).fan_out) << trigger;
+    EXPECT_FALSE(value_of(parse_schedule(of_kind(trigger, R"("fan_out": false)"))).fan_out) << trigger;
+    EXPECT_FALSE(has_timetable(value_of(parse_schedule(with_trigger(trigger)))));
+    EXPECT_TRUE(has_times(value_of(parse_schedule(with_trigger(trigger)))));
   }
-  EXPECT_TRUE(parse_schedule(with(R"("fan_out": false, "on_cutoff": null)")).has_value());
+  EXPECT_FALSE(value_of(parse_schedule(with(""))).fan_out);
+  EXPECT_TRUE(value_of(parse_schedule(with(R"("fan_out": true)"))).fan_out);
+}
+
+TEST(Schedule, ThoseThatPlanBySubjectAreWrittenAndReadBackTheSame) {
+  for (const std::string& text :
+       {of_kind(kDelivery, R"("on_cutoff": {"type": "reset", "payload": {"a":  1}, "max_attempts": 2}, "fan_out": false,
+                              "exclude_dates": ["2026-12-25"], "dst": {"gap": "skip", "overlap": "second"})"),
+        of_kind(kWindows, R"("misfire": {"grace": "5m"}, "jitter": "10s")"),
+        of_kind(kAdaptive, R"("jitter": "10s")")}) {
+    const Schedule schedule = value_of(parse_schedule(text));
+    const std::string written = write_schedule(schedule);
+    const Schedule again = value_of(parse_schedule(written));
+    EXPECT_EQ(write_schedule(again), written);
+    EXPECT_EQ(again.fan_out, schedule.fan_out);
+    EXPECT_EQ(again.misfire.grace, schedule.misfire.grace);
+    EXPECT_EQ(again.on_cutoff.has_value(), schedule.on_cutoff.has_value());
+    EXPECT_EQ(again.on_cutoff ? again.on_cutoff->payload : "", schedule.on_cutoff ? R"({"a":  1})" : "");
+  }
+}
+
+TEST(Schedule, RefusesWhatDoesNotGoWithItsKind) {
+  const auto message = [](std::string_view text) {
+    const Error error = refusal(text);
+    EXPECT_EQ(error.code, ErrorCode::invalid_configuration) << error.message;
+    return error.message;
+  };
+  EXPECT_THAT(message(of_kind(kDelivery, R"("dst": {"overlap": "both"})")), HasSubstr("dst.overlap"));
+  EXPECT_THAT(message(of_kind(kDelivery, "", R"({"type": "t", "retry": {"kind": "none"}})")), HasSubstr("job.retry"));
+  EXPECT_THAT(message(of_kind(kDelivery, "", R"({"type": "t", "max_attempts": 3})")), HasSubstr("job.max_attempts"));
+  EXPECT_THAT(message(of_kind(kDelivery, R"("jitter": "1m")")), HasSubstr("jitter"));
+  EXPECT_THAT(message(of_kind(kWindows, "", R"({"type": "t", "payload": [1]})")), HasSubstr("job.payload"));
+  EXPECT_THAT(message(of_kind(kWindows, R"("misfire": {"policy": "skip"})")), HasSubstr("misfire.policy"));
+  EXPECT_THAT(message(of_kind(kWindows, R"("misfire": {"max_age": "1h"})")), HasSubstr("misfire.max_age"));
+  for (const std::string_view trigger : {kDelivery, kAdaptive}) {
+    EXPECT_THAT(message(of_kind(trigger, R"("misfire": {"grace": "1m"})")), HasSubstr("misfire (line 1"));
+  }
+  for (const std::string_view trigger : {kDelivery, kWindows, kAdaptive}) {
+    EXPECT_THAT(message(of_kind(trigger, R"("overlap": "skip")")), HasSubstr("overlap (line 1"));
+  }
+  for (const std::string_view trigger : {kWindows, kAdaptive}) {
+    EXPECT_THAT(message(of_kind(trigger, R"("exclude_dates": ["2026-12-25"])")), HasSubstr("exclude_dates"));
+    EXPECT_THAT(message(of_kind(trigger, R"("on_cutoff": {"type": "t"})")), HasSubstr("only a delivery"));
+  }
+  EXPECT_THAT(message(with(R"("on_cutoff": {"type": "t"})")), HasSubstr("only a delivery"));
+  EXPECT_EQ(refusal(of_kind(kDelivery, R"("on_cutoff": {"queue": "q"})")).code, ErrorCode::invalid_request);
+}
+
+TEST(Schedule, AWindowIsNoShorterThanTheConfigurationAllowsWhenItIsPut) {
+  Schedule schedule = value_of(parse_schedule(with_trigger(R"({"kind": "windows", "interval": "30s"})")));
+  EXPECT_EQ(error_of(check_windows(schedule, {})).code, ErrorCode::invalid_configuration);
+  EXPECT_THAT(error_of(check_windows(schedule, {})).message, HasSubstr("below the shortest window, 1m"));
+  EXPECT_TRUE(check_windows(schedule, {.min_window = 30s}).has_value());
+  fill(schedule, {.max_backfill = 9});
+  EXPECT_EQ(std::get<WindowsTrigger>(schedule.trigger).max_backfill, 9U);
+  Schedule told = value_of(parse_schedule(with_trigger(R"({"kind": "windows", "interval": "1h", "max_backfill": 2})")));
+  fill(told, {.max_backfill = 9});
+  EXPECT_EQ(std::get<WindowsTrigger>(told.trigger).max_backfill, 2U);
+  EXPECT_TRUE(check_windows(value_of(parse_schedule(with(""))), {}).has_value());
 }
 
 TEST(Schedule, ItsZoneIsItsOwnOrTheDefault) {

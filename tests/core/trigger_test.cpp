@@ -107,7 +107,8 @@ TEST(TriggerJson, RefusesWrongTypesMissingFieldsAndUnknownOnes) {
        {"{}", 1, "trigger.kind (line 1, column 1): is missing; expected a string"},
        {R"({"kind": 5})", 10, "trigger.kind (line 1, column 10): expected a string, found a number"},
        {R"({"kind": "hourly"})", 10,
-        "unknown kind \"hourly\"; allowed are once, every, daily, weekly, cron, rrule, after"},
+        "unknown kind \"hourly\"; allowed are once, every, daily, weekly, cron, rrule, after, delivery, windows, "
+        "adaptive"},
        {R"({"kind": "daily"})", 1, "trigger.at (line 1, column 1): is missing; expected a string"},
        {R"({"kind": "daily", "at": 8})", 25, "trigger.at (line 1, column 25): expected a string, found a number"},
        {R"({"kind": "daily", "at": "25:00"})", 25, "the hour must be 00 to 23, not 25"},

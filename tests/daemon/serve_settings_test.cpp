@@ -56,11 +56,10 @@ TEST(ServeSettings, JobsThatSayNothingGetTheseDefaults) {
   EXPECT_EQ(job, (JobDefaults{.timeout = 60s, .lease = 15s, .max_attempts = 3}));
 }
 
-TEST(ServeSettings, WhatNothingUsesYetIsNamed) {
-  EXPECT_THAT(unused_settings(load({{"CARILLON_JOB_TIMEOUT_MS", "60000"}, {"CARILLON_LOG_LEVEL", "warn"}})), IsEmpty());
-  EXPECT_THAT(unused_settings(load({{"CARILLON_SAT_RATIO", "0.5"}, {"SCHEDULER_MIN_WINDOW_SECONDS", "90"}})),
-              ElementsAre(HasSubstr("scheduler.min_window_seconds (environment SCHEDULER_MIN_WINDOW_SECONDS) is not "
-                                    "used yet")));
+TEST(ServeSettings, WindowsAreBoundedByTheSeedsNames) {
+  const WindowDefaults windows =
+      rules_of(load({{"SCHEDULER_MAX_BACKFILL_WINDOWS", "3"}, {"SCHEDULER_MIN_WINDOW_SECONDS", "90"}})).windows;
+  EXPECT_EQ(windows, (WindowDefaults{.max_backfill = 3, .min_window = 90s}));
 }
 
 }  // namespace

@@ -5,10 +5,12 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 #include <string>
 
 #include "durability/loaded_file.h"
+#include "store/subject_text.h"
 
 namespace carillon::test {
 namespace {
@@ -17,6 +19,8 @@ using testing::AllOf;
 using testing::AnyOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Pair;
+using testing::UnorderedElementsAre;
 
 std::string bytes_of(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -42,6 +46,21 @@ class SchemaTest : public testing::Test {
     Load load((*store)->jobs(), straight_to(**store), ledger, {.payload_bytes_max = 30'000});
     for (int i = 0; i < 60; ++i) ASSERT_TRUE(load.step());
   }
+  // One that holds nothing and was last opened by a Carillon of that schema.
+  void make_file_of_schema(int number) {
+    ASSERT_TRUE(open_sqlite({.path = folder_.file("new.db")}));
+    change(
+        fmt::format("ATTACH '{}' AS new; PRAGMA application_id = 0x4361726C; "
+                    "CREATE TABLE migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, "
+                    "applied_at INTEGER NOT NULL) STRICT; "
+                    "INSERT INTO migrations SELECT * FROM new.migrations WHERE number <= {}",
+                    folder_.file("new.db"), number));
+    std::set<std::filesystem::path> steps;
+    for (const auto& entry : std::filesystem::directory_iterator(CARILLON_MIGRATIONS)) steps.insert(entry.path());
+    for (const std::filesystem::path& step : steps) {
+      if (number-- > 0) change(bytes_of(step.string()));
+    }
+  }
   void change(const std::string& sql) {
     PlainConnection connection(path());
     connection.run(sql);
@@ -63,14 +82,7 @@ class SchemaTest : public testing::Test {
 
 // What stood in a file of the first schema stands in it after the steps that followed.
 TEST_F(SchemaTest, AFileOfTheFirstSchemaIsBroughtUpToDate) {
-  ASSERT_TRUE(open_sqlite({.path = folder_.file("new.db")}));
-  change(
-      fmt::format("ATTACH '{}' AS new; PRAGMA application_id = 0x4361726C; "
-                  "CREATE TABLE migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, "
-                  "applied_at INTEGER NOT NULL) STRICT; "
-                  "INSERT INTO migrations SELECT * FROM new.migrations WHERE number = 1",
-                  folder_.file("new.db")));
-  change(bytes_of(CARILLON_MIGRATIONS "/0001_initial.sql"));
+  make_file_of_schema(1);
   change(
       "INSERT INTO schedules VALUES (7, 'default', 'standup', 3, 1, '{}', 1, NULL, NULL, 5, 6); "
       "INSERT INTO subjects VALUES (7, 'a', 1, 4, 50, 40, NULL, NULL, NULL, NULL, 0), "
@@ -90,6 +102,51 @@ TEST_F(SchemaTest, AFileOfTheFirstSchemaIsBroughtUpToDate) {
   EXPECT_EQ(outcomes[0].until, Instant(Duration(20)));
   EXPECT_EQ(outcomes[1].count, 1);
   EXPECT_EQ(value_of((*opened)->plans().put_schedule({.name = "next", .definition = "{}"})).id, ScheduleId{8});
+}
+
+// Of the second one: subjects are counted and enabled, and what was open or parked is counted by its day in UTC.
+TEST_F(SchemaTest, AFileOfTheSecondSchemaIsBroughtUpToDate) {
+  make_file_of_schema(2);
+  // 20,000 days since 1970 at 07:30, and a minute before 1970.
+  change(
+      "INSERT INTO schedules VALUES (7, 'default', 'standup', 3, 2, '{}', 1, NULL, NULL, 5, 6), "
+      "(8, 'default', 'gone', 1, 1, '{}', 0, NULL, 9, 5, 6); "
+      "INSERT INTO subjects VALUES (7, 'a', 2, 4, 50, 40, NULL, NULL, NULL, "
+      "'{\"status\":\"success\",\"last_slot\":40,\"last_run_at\":45}', NULL), "
+      "(7, 'b', 2, 1, NULL, NULL, NULL, NULL, NULL, "
+      "'{\"status\":\"cutoff_reached\",\"last_slot\":40,\"last_error\":\"deadline\",\"error_count\":1}', NULL), "
+      "(7, 'old', 1, 1, 60, NULL, NULL, NULL, NULL, NULL, NULL), "
+      "(7, 'deleted', 2, 2, NULL, 30, NULL, NULL, NULL, NULL, 25), (8, 'a', 1, 1, NULL, 1, NULL, NULL, NULL, NULL, 9); "
+      "INSERT INTO outcomes (schedule, subject, slot, job, outcome, parked, count) VALUES "
+      "(7, 'a', 1728027000000000, 1, NULL, 0, 1), (7, 'b', 1728027000000000, 2, NULL, 0, 1), "
+      "(7, 'c', 1728027001000000, 3, NULL, 1, 1), (7, 'd', 1728027000000000, 4, 4, 0, 1), "
+      "(7, 'e', -60000000, 5, NULL, 0, 1); "
+      "INSERT INTO outcome_counts VALUES (7, 20000, 450, 4, 1)");
+  const auto opened = open_sqlite({.path = path()});
+  ASSERT_TRUE(opened) << opened.error().message;
+  StoreReader& reader = (*opened)->reader();
+
+  EXPECT_EQ(value_of(reader.schedule("default", "standup")).subjects, 2);
+  const SubjectRow a = value_of(reader.subject({7}, "a"));
+  EXPECT_TRUE(a.enabled);
+  EXPECT_EQ(a.status, JobState::done);
+  EXPECT_EQ(a.last_slot, Instant(Duration(40)));
+  EXPECT_EQ(a.last_run_at, Instant(Duration(45)));
+  EXPECT_EQ(a.state, "");
+  const SubjectState b = value_of(read_subject_state(value_of(reader.subject({7}, "b"))));
+  EXPECT_EQ(b.status, JobState::cutoff_reached);
+  EXPECT_EQ(b.last_error, "deadline");
+  EXPECT_EQ(b.error_count, 1U);
+  EXPECT_EQ(value_of(reader.outcomes({.schedule = {7}})).at(0).local_minute, 20'000 * 1440 + 450);
+  std::map<JobState, std::int64_t> counts;
+  for (const OutcomeCount& count : value_of(reader.outcome_counts({7}, 20'000))) {
+    EXPECT_EQ(count.minute, 450);
+    counts[count.outcome] = count.count;
+  }
+  EXPECT_THAT(counts, UnorderedElementsAre(Pair(kOpenOutcome, 2), Pair(JobState::dlq, 1), Pair(JobState::done, 1)));
+  const auto before_1970 = value_of(reader.outcome_counts({7}, -1));
+  ASSERT_EQ(before_1970.size(), 1U);
+  EXPECT_EQ(before_1970[0].minute, 1439);
 }
 
 TEST_F(SchemaTest, AFileOfANewerCarillonIsRefused) {

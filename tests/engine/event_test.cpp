@@ -102,6 +102,9 @@ TEST(EventText, EveryEventHasItsNameAndItsLine) {
       {StoreRecovered{.failures = 2, .after = 30ms},
        R"({"event":"store.recovered","at":"2026-03-02T12:00:00.000Z","measurements":{"failures":2,"duration_ms":30},)"
        R"("metadata":{}})"},
+      {SweepStopped{.looked_at = 2000, .repaired = 1},
+       R"({"event":"sweep.stop","at":"2026-03-02T12:00:00.000Z","measurements":{"looked_at":2000,"repaired":1},)"
+       R"("metadata":{}})"},
   };
   for (const Golden& golden : goldens) {
     const Event event{.at = at("2026-03-02T12:00:00Z"), .body = golden.body};

@@ -63,6 +63,8 @@ Api::Api(Services& services) : services_(services) {
   add_hook_routes(table_, services_);
   add_lease_routes(table_, services_);
   add_schedule_routes(table_, services_);
+  add_subject_routes(table_, services_);
+  add_outcome_routes(table_, services_);
   add_setting_routes(table_, services_);
   add_admin_routes(table_, services_);
   add_clock_routes(table_, services_);

@@ -1,4 +1,4 @@
-// Bulk work: retry, cancel or discard all jobs that match.
+// Bulk work: retry, cancel or discard all jobs that match, or run a range of windows again.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +13,7 @@
 #include "server/api/query_fields.h"
 #include "server/api/request_body.h"
 #include "server/api/services.h"
+#include "server/api/trigger_body.h"
 
 namespace carillon::server {
 
@@ -77,6 +78,15 @@ Result<HttpResponse> begin_bulk(Services& services, const RouteCall& call) {
   return json_answer(202, to_json(bulk));
 }
 
+Result<HttpResponse> begin_backfill(Services& services, const RouteCall& call) {
+  if (!services.host.node().rules().is_enabled()) {
+    return refusal(503, "scheduler_disabled", "the scheduler is disabled: nothing is started");
+  }
+  TRY_ASSIGN(const Client::BackfillRequest range, read_backfill(call.request));
+  TRY_ASSIGN(const BulkInfo bulk, services.client_of(call.caller).backfill(call.tenant(), call.params[1], range));
+  return json_answer(202, to_json(bulk));
+}
+
 Result<HttpResponse> show_bulk(Services& services, const RouteCall& call) {
   TRY(QueryFields(call.request).finish());
   TRY_ASSIGN(const BulkInfo bulk, services.host.client().bulk_status(call.tenant(), call.params[1]));
@@ -107,6 +117,22 @@ void add_bulk_routes(RouteTable& table, Services& services) {
                            .body = "BulkRequest",
                            .answers = {{202, "Bulk"}}},
                    .call = plain("job", begin_bulk)});
+  table.push_back(
+      {.method = Method::post,
+       .path = "/v1/tenants/{tenant}/schedules/{name}/backfill",
+       .needs = Needs::tenant,
+       .doc = {.group = "Schedules",
+               .summary = "Run every window from one time to another by hand, of one subject or of all; never moves a "
+                          "cursor. Goes on in the background, as bulk work.",
+               .body = "Backfill",
+               .answers = {{202, "Bulk"}},
+               .errors = {{404, "subject_not_found"},
+                          {409, "conflict"},
+                          {422, "invalid_configuration"},
+                          {503, "scheduler_disabled"}}},
+       .call = [&services](const RouteCall& call) {
+         answer_about_subject(services, call, [&] { return begin_backfill(services, call); });
+       }});
   table.push_back({.method = Method::get,
                    .path = "/v1/tenants/{tenant}/bulk/{id}",
                    .needs = Needs::read,

@@ -74,7 +74,7 @@ Result<HookConfig> parse_hook(std::string_view text) {
 
 // So far no trigger adapts to what it is told: whichever does first is asked for here.
 Result<void> check_hook(const HookConfig& hook, const Schedule& schedule) {
-  if (!hook.expected_at) return {};
+  if (!hook.expected_at || std::holds_alternative<AdaptiveTrigger>(schedule.trigger)) return {};
   auto useless = invalid_configuration(
       fmt::format("schedule {} is not adaptive: it has no use for expected_at", quoted(schedule.name)));
   return std::unexpected(about_field("expected_at", std::move(useless).error()));

@@ -81,19 +81,6 @@ std::expected<HookConfig, HttpResponse> signed_hook(const Services& services, co
   return *std::move(hook);
 }
 
-// The template's, and in it what has triggered the job.
-Result<std::string> meta_of(const std::string& before, const JsonObject& hook) {
-  JsonObject meta;
-  if (!before.empty()) {
-    TRY_ASSIGN(const Json json, parse_json(before));
-    for (const JsonMember& member : json.members) {
-      if (member.key != "hook") meta.raw(member.key, json_slice(before, member.value));
-    }
-  }
-  meta.raw("hook", hook.str());
-  return meta.str();
-}
-
 Result<HttpResponse> push(Services& services, const RouteCall& call) {
   const auto hook = signed_hook(services, call);
   if (!hook) return hook.error();
@@ -110,12 +97,21 @@ Result<HttpResponse> push(Services& services, const RouteCall& call) {
   about.text("name", name).text("webhook_id", id).text("subject", said.subject);
   Node& node = services.host.node();
   TRY_ASSIGN(const EnqueuedJob made, node.call<EnqueuedJob>([&](Round& round) -> Result<EnqueuedJob> {
-    TRY_ASSIGN(NewJob job, node.planner().manual(call.tenant(), hook->schedule, call.request.body, hook->priority));
-    job.options.idempotency_key = fmt::format("hook:{}:{}", name, id);
-    job.options.created_by = fmt::format("hook:{}", name);
-    TRY_ASSIGN(job.options.meta, meta_of(job.options.meta, about));
-    TRY_ASSIGN(const Enqueued enqueued, std::move(node.store().jobs().enqueue(std::array{job}).front()));
-    return NodeClient::enqueued(round, job, enqueued);
+    TRY_ASSIGN(const bool fans_out, node.planner().fans_out(call.tenant(), hook->schedule));
+    JsonObject meta;
+    meta.raw("hook", about.str());
+    Client::TriggerOptions options{.payload = {}, .priority = hook->priority, .subject = {}};
+    // A subject is run as it is; a schedule alone gets what was pushed.
+    if (fans_out) {
+      options.subject = said.subject;
+    } else {
+      options.payload = call.request.body;
+    }
+    return node.planner().trigger(round, call.tenant(), hook->schedule, options,
+                                  {.idempotency_key = fmt::format("hook:{}:{}", name, id),
+                                   .created_by = fmt::format("hook:{}", name),
+                                   .meta = meta.str(),
+                                   .expected_at = said.expected_at});
   }));
   // Who pushes learns which job it became, not what else is in it.
   JsonObject answer;

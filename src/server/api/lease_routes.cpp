@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/json_writer.h"
 #include "core/json_members.h"
+#include "core/slot_text.h"
 #include "server/api/job_body.h"
 #include "server/api/pull_body.h"
 #include "server/api/query_fields.h"
@@ -50,7 +51,7 @@ std::string to_json(const PulledJob& pulled) {
   object.raw("payload", job.payload).integer("priority", job.priority).text("state", "processing");
   put(object, "schedule", job.schedule);
   object.text("subject", job.subject);
-  put(object, "slot", job.slot);
+  put(object, "slot", job.slot ? slot_text(*job.slot, job.deadline) : std::string());
   put(object, "run_at", job.run_at);
   put(object, "deadline", job.deadline);
   object.integer("attempt", job.attempt).integer("token", job.token);

@@ -23,7 +23,10 @@ std::string lower(std::string_view method) {
   return text;
 }
 
-std::string_view type_of(std::string_view schema) { return schema == "Text" ? "text/plain" : "application/json"; }
+std::string_view type_of(std::string_view schema) {
+  if (schema == "Text") return "text/plain";
+  return schema == "SubjectLines" ? "application/x-ndjson" : "application/json";
+}
 
 std::string content(std::string_view schema) {
   return fmt::format(R"({{"{}":{{"schema":{{"$ref":"#/components/schemas/{}"}}}}}})", type_of(schema), schema);

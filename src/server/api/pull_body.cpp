@@ -8,6 +8,7 @@
 #include "core/job.h"
 #include "core/job_fields.h"
 #include "server/api/job_body.h"
+#include "server/handlers/webhook_answer.h"
 
 namespace carillon::server {
 
@@ -76,6 +77,9 @@ class WordReader {
       JsonFields about(text_, *subject, fields.path_of("subject"));
       TRY_ASSIGN(outcome.expected_at, read_instant_field(text_, about, "expected_at"));
       TRY_ASSIGN(outcome.status, read_text_field(about, "status"));
+      if (outcome.status && outcome.status->size() > kStatusBytesMax) {
+        return about.fail(*subject->find("status"), "status", fmt::format("may have {} bytes", kStatusBytesMax));
+      }
       TRY(about.finish());
     }
     return {};

@@ -34,6 +34,15 @@ Result<std::optional<Duration>> QueryFields::duration(std::string_view name) {
   return *length;
 }
 
+Result<std::optional<bool>> QueryFields::flag(std::string_view name) {
+  TRY_ASSIGN(const auto given, text(name));
+  if (!given) return std::nullopt;
+  if (*given != "true" && *given != "false") {
+    return invalid_field(name, fmt::format("query {} is {}; it must be true or false", name, quoted(*given)));
+  }
+  return *given == "true";
+}
+
 Result<std::int64_t> QueryFields::integer(std::string_view name, std::int64_t otherwise, std::int64_t min,
                                           std::int64_t max) {
   TRY_ASSIGN(const auto given, text(name));

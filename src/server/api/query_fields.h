@@ -21,6 +21,7 @@ class QueryFields {
   Result<std::optional<std::string>> text(std::string_view name);
   Result<std::optional<Instant>> instant(std::string_view name);
   Result<std::optional<Duration>> duration(std::string_view name);
+  Result<std::optional<bool>> flag(std::string_view name);  // true or false
   Result<std::int64_t> integer(std::string_view name, std::int64_t otherwise, std::int64_t min, std::int64_t max);
 
   Result<void> finish() const;

@@ -1,5 +1,9 @@
 #include "server/api/request_body.h"
 
+#include <fmt/format.h>
+
+#include <charconv>
+
 #include "core/job_fields.h"
 
 namespace carillon::server {
@@ -8,6 +12,19 @@ Result<std::optional<Json>> optional_body(const HttpRequest& request) {
   if (request.body.empty()) return std::nullopt;
   TRY_ASSIGN(Json json, parse_json_object(request.body));
   return json;
+}
+
+Result<std::optional<std::int64_t>> if_match_of(const HttpRequest& request) {
+  const std::string* const header = request.header("if-match");
+  if (header == nullptr) return std::nullopt;
+  std::string_view text = *header;
+  if (text.size() >= 2 && text.starts_with('"') && text.ends_with('"')) text = text.substr(1, text.size() - 2);
+  std::int64_t revision = 0;
+  const auto [stopped, error] = std::from_chars(text.data(), text.data() + text.size(), revision);
+  if (error != std::errc() || stopped != text.data() + text.size()) {
+    return invalid_field("if-match", fmt::format("If-Match is {}; it must be a revision, like \"3\"", quoted(*header)));
+  }
+  return revision;
 }
 
 Result<void> expect_no_body(const HttpRequest& request) {

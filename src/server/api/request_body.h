@@ -1,6 +1,7 @@
 // Bodies of requests that are JSON objects.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "base/error.h"
@@ -11,6 +12,8 @@ namespace carillon::server {
 
 // Nothing if there is none.
 Result<std::optional<Json>> optional_body(const HttpRequest& request);
+// What an edit must find: If-Match: "3". Nothing: whatever it finds.
+Result<std::optional<std::int64_t>> if_match_of(const HttpRequest& request);
 // It may be left out, and says nothing.
 Result<void> expect_no_body(const HttpRequest& request);
 

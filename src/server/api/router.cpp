@@ -37,8 +37,10 @@ Router::Match Router::match(const HttpRequest& request) const {
   for (const Entry& entry : entries->second) {
     if (!fits(entry, request.segments)) continue;
     if (entry.route->method != method) {
+      const std::string_view allowed = to_string(entry.route->method);
+      if (match.allowed.find(allowed) != std::string::npos) continue;
       if (!match.allowed.empty()) match.allowed += ", ";
-      match.allowed += to_string(entry.route->method);
+      match.allowed += allowed;
       continue;
     }
     match.route = entry.route;

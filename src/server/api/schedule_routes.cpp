@@ -1,17 +1,17 @@
 // Schedules: defined, looked at, paused, triggered.
 #include <fmt/format.h>
 
-#include <charconv>
 #include <utility>
 
 #include "base/json.h"
 #include "base/json_writer.h"
 #include "core/job_fields.h"
-#include "core/json_members.h"
 #include "core/schedule.h"
 #include "server/api/query_fields.h"
 #include "server/api/request_body.h"
+#include "server/api/schedule_json.h"
 #include "server/api/services.h"
+#include "server/api/trigger_body.h"
 
 namespace carillon::server {
 
@@ -21,40 +21,10 @@ constexpr std::int64_t kPageDefault = 50;
 constexpr std::int64_t kPreviewDefault = 10;
 constexpr std::int64_t kPreviewMost = 1000;
 
-// The definition, and beside its fields how it stands.
-std::string to_json(const ScheduleInfo& info) {
-  JsonObject state;
-  state.integer("revision", info.revision);
-  put(state, "paused_until", info.paused_until);
-  put(state, "next_at", info.next_at);
-  put(state, "last_outcome", info.last_outcome);
-  state.integer("error_count", info.error_count);
-  put(state, "last_error", info.last_error);
-  put(state, "created_at", info.created_at);
-  put(state, "updated_at", info.updated_at);
-  std::string whole = info.definition;
-  whole.pop_back();
-  return whole + "," + state.str().substr(1);
-}
-
 HttpResponse shown(int status, const ScheduleInfo& info) {
   HttpResponse response = json_answer(status, to_json(info));
   response.headers.push_back({.name = "etag", .value = fmt::format("\"{}\"", info.revision)});
   return response;
-}
-
-// The revision that an edit must find: If-Match: "3".
-Result<std::optional<std::int64_t>> wanted_revision(const HttpRequest& request) {
-  const std::string* const header = request.header("if-match");
-  if (header == nullptr) return std::nullopt;
-  std::string_view text = *header;
-  if (text.size() >= 2 && text.starts_with('"') && text.ends_with('"')) text = text.substr(1, text.size() - 2);
-  std::int64_t revision = 0;
-  const auto [stopped, error] = std::from_chars(text.data(), text.data() + text.size(), revision);
-  if (error != std::errc() || stopped != text.data() + text.size()) {
-    return invalid_field("if-match", fmt::format("If-Match is {}; it must be a revision, like \"3\"", quoted(*header)));
-  }
-  return revision;
 }
 
 // The object with `members` behind its own: what stands in the body stays where it is, and an error can point at it.
@@ -79,7 +49,7 @@ Result<std::string> named(const RouteCall& call) {
 }
 
 Result<HttpResponse> put_schedule(Services& services, const RouteCall& call) {
-  TRY_ASSIGN(const auto revision, wanted_revision(call.request));
+  TRY_ASSIGN(const auto revision, if_match_of(call.request));
   TRY_ASSIGN(const std::string definition, named(call));
   const bool is_new = !services.host.client().schedule(call.tenant(), call.params[1]).has_value();
   TRY_ASSIGN(const ScheduleInfo info,
@@ -90,7 +60,7 @@ Result<HttpResponse> put_schedule(Services& services, const RouteCall& call) {
 // The fields given replace, null clears.
 Result<HttpResponse> patch_schedule(Services& services, const RouteCall& call) {
   const std::string& text = call.request.body;
-  TRY_ASSIGN(const auto revision, wanted_revision(call.request));
+  TRY_ASSIGN(const auto revision, if_match_of(call.request));
   TRY_ASSIGN(const Json changes, parse_json_object(text));
   TRY_ASSIGN(const ScheduleInfo before, services.host.client().schedule(call.tenant(), call.params[1]));
   TRY_ASSIGN(const Json now, parse_json(before.definition));
@@ -154,15 +124,7 @@ Result<HttpResponse> trigger_schedule(Services& services, const RouteCall& call)
   if (!services.host.node().rules().is_enabled()) {
     return refusal(503, "scheduler_disabled", "the scheduler is disabled: nothing is started");
   }
-  TRY_ASSIGN(const auto json, optional_body(call.request));
-  Client::TriggerOptions options;
-  if (json) {
-    const std::string& text = call.request.body;
-    JsonFields fields(text, *json, "");
-    if (const Json* const payload = fields.optional("payload")) options.payload = json_slice(text, *payload);
-    TRY_ASSIGN(options.priority, read_priority_field(text, fields));
-    TRY(fields.finish());
-  }
+  TRY_ASSIGN(const Client::TriggerOptions options, read_trigger(call.request, SubjectNamed::by_body));
   TRY_ASSIGN(const EnqueuedJob made, services.client_of(call.caller).trigger(call.tenant(), call.params[1], options));
   TRY_ASSIGN(const JobInfo job, services.host.client().job(call.tenant(), made.id));
   return json_answer(201, to_json(job));
@@ -173,23 +135,13 @@ Result<HttpResponse> preview_schedule(Services& services, const RouteCall& call)
   TRY_ASSIGN(const std::int64_t count, fields.integer("count", kPreviewDefault, 1, kPreviewMost));
   TRY(fields.finish());
   TRY_ASSIGN(const std::vector<PreviewTime> times,
-             services.host.client().preview(call.tenant(), call.params[1], static_cast<std::size_t>(count)));
-  JsonArray items;
-  for (const PreviewTime& time : times) {
-    JsonObject item;
-    put(item, "at", time.at);
-    put(item, "local", time.local);
-    put(item, "note", time.note);
-    items.raw(item.str());
-  }
-  JsonObject answer;
-  answer.raw("items", items.str());
-  return json_answer(200, answer.str());
+             services.host.client().preview(call.tenant(), call.params[1], static_cast<std::size_t>(count), {}));
+  return json_answer(200, to_json(times));
 }
 
 Result<HttpResponse> explain_schedule(Services& services, const RouteCall& call) {
   TRY(QueryFields(call.request).finish());
-  TRY_ASSIGN(const Explanation explanation, services.host.client().explain_schedule(call.tenant(), call.params[1]));
+  TRY_ASSIGN(const Explanation explanation, services.host.client().explain_schedule(call.tenant(), call.params[1], {}));
   return json_answer(200, to_json(explanation));
 }
 
@@ -203,14 +155,15 @@ void add_schedule_routes(RouteTable& table, Services& services) {
   const auto add = [&](Method method, std::string_view path, RouteDoc doc, Work work) {
     const bool reads = method == Method::get;
     doc.group = kGroup;
-    table.push_back(
-        {.method = method,
-         .path = path,
-         .needs = reads ? Needs::read : Needs::tenant,
-         .doc = std::move(doc),
-         .call = [&services,
-                  work](const RouteCall& call) { answer(call, "schedule", [&] { return work(services, call); }); },
-         .writes = !reads});
+    table.push_back({.method = method,
+                     .path = path,
+                     .needs = reads ? Needs::read : Needs::tenant,
+                     .doc = std::move(doc),
+                     .call =
+                         [&services, work](const RouteCall& call) {
+                           answer_about_subject(services, call, [&] { return work(services, call); });
+                         },
+                     .writes = !reads});
   };
   add(Method::get, "/v1/tenants/{tenant}/schedules",
       {.summary = "Schedules, by name.", .answers = {{200, "ScheduleList"}}, .query = {"limit", "cursor"}},
@@ -236,10 +189,16 @@ void add_schedule_routes(RouteTable& table, Services& services) {
   add(Method::post, "/v1/tenants/{tenant}/schedules/{name}/resume",
       {.summary = "Go on from now, without a burst.", .answers = {{200, "Schedule"}}}, resume_schedule);
   add(Method::post, "/v1/tenants/{tenant}/schedules/{name}/trigger",
-      {.summary = "Run it now, besides its occurrences.",
+      {.summary =
+           "Run it now, besides its occurrences; with fan_out the subject that is named, of windows the one that "
+           "is named. Never moves a cursor.",
        .body = "Trigger",
        .answers = {{201, "Job"}},
-       .errors = {{503, "scheduler_disabled"}}},
+       .errors = {{404, "subject_not_found"},
+                  {409, "conflict"},
+                  {409, "job_already_running"},
+                  {422, "invalid_configuration"},
+                  {503, "scheduler_disabled"}}},
       trigger_schedule);
   add(Method::get, "/v1/tenants/{tenant}/schedules/{name}/preview",
       {.summary = "Its next times.", .answers = {{200, "Preview"}}, .query = {"count"}}, preview_schedule);

@@ -74,6 +74,16 @@ void answer(const RouteCall& call, std::string_view thing, Work work) {
   call.reply->send(response ? *std::move(response) : refusal(response.error(), thing));
 }
 
+// The same about a subject of the schedule that the path names: what is not there may be either of them.
+template <typename Work>
+void answer_about_subject(const Services& services, const RouteCall& call, Work work) {
+  Result<HttpResponse> response = work();
+  if (response) return call.reply->send(*std::move(response));
+  const bool has_schedule = response.error().code == ErrorCode::not_found && call.params.size() > 1 &&
+                            services.store.reader().schedule(call.tenant(), call.params[1]).has_value();
+  call.reply->send(refusal(response.error(), has_schedule ? "subject" : "schedule"));
+}
+
 // The parts of the table, one a resource.
 void add_job_routes(RouteTable& table, Services& services);
 void add_bulk_routes(RouteTable& table, Services& services);
@@ -81,6 +91,8 @@ void add_handler_routes(RouteTable& table, Services& services);
 void add_hook_routes(RouteTable& table, Services& services);
 void add_lease_routes(RouteTable& table, Services& services);
 void add_schedule_routes(RouteTable& table, Services& services);
+void add_subject_routes(RouteTable& table, Services& services);
+void add_outcome_routes(RouteTable& table, Services& services);
 void add_setting_routes(RouteTable& table, Services& services);
 void add_admin_routes(RouteTable& table, Services& services);
 void add_clock_routes(RouteTable& table, Services& services);

@@ -70,6 +70,7 @@ Result<HttpResponse> status(Services& services, const RouteCall& call) {
   totals.integer("failed", number(counters.failed)).integer("deferred", number(counters.deferred));
   totals.integer("dlq", number(counters.dlq)).integer("stalled", number(counters.stalled));
   totals.integer("missed", number(counters.missed)).integer("store_failures", number(counters.store_failures));
+  totals.integer("swept", number(counters.swept)).integer("repaired", number(counters.repaired));
   Node& node = services.host.node();
   const auto asked = ask_within<NodeLevels>(node, kPatience,
                                             [&node](Round& round) -> Result<NodeLevels> { return node.levels(round); });
@@ -145,11 +146,11 @@ Result<HttpResponse> preview_trigger(Services& services, const RouteCall& call) 
   if (!has_times(schedule)) {
     return about("trigger", Result<HttpResponse>(invalid_configuration("the trigger after has no times of its own")));
   }
-  TRY_ASSIGN(const Timetable timetable, timetable_of(schedule, zone, from));
+  TRY_ASSIGN(const std::vector<PreviewItem> times,
+             about("trigger", preview(schedule.trigger, {.zone = zone, .dst = schedule.dst, .created_at = from}, from,
+                                      static_cast<std::size_t>(count))));
   JsonArray items;
-  for (const PreviewItem& item : preview(timetable, from, static_cast<std::size_t>(count))) {
-    items.raw(to_json(item, timetable.zone()));
-  }
+  for (const PreviewItem& item : times) items.raw(to_json(item, zone));
   JsonObject answer;
   answer.raw("items", items.str());
   return json_answer(200, answer.str());

@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/json.h"
 #include "base/json_check.h"
+#include "core/slot_text.h"
 #include "server/handlers/exec_process.h"
 #include "server/handlers/plain_text.h"
 
@@ -93,7 +94,7 @@ std::vector<std::string> environment_of(const ExecConfig& config, const RunningJ
   add("CARILLON_RUN_AT", format_instant(job.run_at));
   add_given("CARILLON_SCHEDULE", job.schedule);
   add_given("CARILLON_SUBJECT", job.subject);
-  if (job.slot) add("CARILLON_SLOT", format_instant(*job.slot));
+  if (job.slot) add("CARILLON_SLOT", slot_text(*job.slot, job.deadline));
   if (job.deadline) add("CARILLON_DEADLINE", format_instant(*job.deadline));
   return out;
 }

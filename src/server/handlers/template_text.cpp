@@ -8,6 +8,8 @@
 #include <charconv>
 #include <optional>
 
+#include "core/slot_text.h"
+
 namespace carillon::server {
 
 namespace {
@@ -34,7 +36,7 @@ std::string job_field(std::string_view name, const RunningJob& job) {
   if (name == "run_at") return format_instant(job.run_at);
   if (name == "schedule") return job.schedule;
   if (name == "subject") return job.subject;
-  return job.slot ? format_instant(*job.slot) : std::string();
+  return job.slot ? slot_text(*job.slot, job.deadline) : std::string();
 }
 
 JsonValue step_into(const JsonValue& value, std::string_view step) {

@@ -13,7 +13,6 @@ namespace carillon::server {
 namespace {
 
 constexpr std::size_t kFollowUpsMax = 1000;
-constexpr std::size_t kStatusBytesMax = 200;
 constexpr std::size_t kShownBytesMax = 500;  // of an error page, in the error of the attempt
 
 Result<std::string> read_text(JsonFields& fields, std::string_view name) {

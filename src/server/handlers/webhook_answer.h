@@ -13,6 +13,9 @@
 
 namespace carillon::server {
 
+// What a check says of its subject, here or as a worker's word.
+inline constexpr std::size_t kStatusBytesMax = 200;
+
 struct WebhookAnswer {
   enum class Kind : std::uint8_t {
     answered,      // with `status`, `body` and what else is below

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "store/cases/act.h"
 #include "store/cases/enqueue.h"
 #include "store/cases/finish.h"
 #include "store/cases/plan.h"
+#include "store/local_minute.h"
 
 namespace carillon {
 
@@ -46,61 +48,96 @@ void apply(Context& context, const Advance& advance, const SubjectAction& action
   }
 }
 
-void close_slot(Context& context, const Advance& advance, ClosedSlot closed) {
-  if (context.tx.outcome(advance.schedule, advance.subject, closed.first)) {
+OutcomeRow outcome_of(const Context& context, const SubjectRow& subject, const ClosedSlot& closed) {
+  return {.schedule = subject.schedule,
+          .subject = subject.subject,
+          .slot = closed.first,
+          .until = closed.until,
+          .count = closed.count,
+          .outcome = closed.outcome,
+          .reason = closed.reason,
+          .at = context.now,
+          .local_minute = local_minute_of(closed.first, closed.local_minute)};
+}
+
+constexpr std::size_t kOutcomesAtOnce = 500;
+
+enum class Growth : std::uint8_t { none, has_grown, was_in_it };
+
+// None if there is no such row to go on with. What is added is counted where the range is: the zone may have changed
+// since that began.
+Growth extend_range(Context& context, OutcomeRow& more, Instant slot) {
+  auto range = context.tx.outcome(more.schedule, more.subject, slot);
+  if (!range || range->job || range->outcome != more.outcome || range->reason != more.reason) return Growth::none;
+  const Instant end = more.until.value_or(more.slot);
+  if (end <= range->until.value_or(range->slot)) return Growth::was_in_it;
+  range->until = end;
+  range->count += more.count;
+  range->at = more.at;
+  more.local_minute = range->local_minute;
+  context.tx.update_outcome(*range);
+  return Growth::has_grown;
+}
+
+void close_slot(Context& context, SubjectRow& subject, ClosedSlot closed) {
+  OutcomeRow row = outcome_of(context, subject, closed);
+  const Growth growth = closed.extends ? extend_range(context, row, *closed.extends) : Growth::none;
+  if (growth == Growth::was_in_it) return;
+  if (growth == Growth::none && !context.tx.insert_outcome(row)) {
     // The first one has its outcome, from an earlier life of the schedule. The rest of a range is closed behind it.
     closed.first += Duration(1);
     if (!closed.until || *closed.until < closed.first) return;
     closed.count = std::max<std::int64_t>(closed.count - 1, 1);
+    row = outcome_of(context, subject, closed);
+    if (!context.tx.insert_outcome(row)) return;
   }
-  const OutcomeRow row{.schedule = advance.schedule,
-                       .subject = advance.subject,
-                       .slot = closed.first,
-                       .until = closed.until,
-                       .count = closed.count,
-                       .outcome = closed.outcome,
-                       .reason = closed.reason,
-                       .at = context.now};
-  context.tx.put_outcome(row);
   context.finalized.push_back(row);
-  context.tx.add_outcome_count(advance.schedule, closed.first, closed.outcome, closed.count);
-}
-
-void raise(std::optional<Instant>& position, std::optional<Instant> to) {
-  if (to && (!position || *to > *position)) position = to;
+  context.tx.add_outcome_count(row.schedule, row.local_minute, closed.outcome, closed.count);
+  if (closed.outcome == JobState::cutoff_reached) note_closed(context, subject, closed);
 }
 
 }  // namespace
 
-Result<Advanced> advance_subject(Context& context, const Advance& advance) {
-  const auto owner = context.tx.schedule(advance.schedule);
+bool may_be_refused_late(const Advance& advance) { return !advance.actions.empty() || advance.jobs.size() > 1; }
+
+Result<Advanced> advance_subject(Context& context, Owners& owners, const Advance& advance) {
+  const auto& owner = owners.of(context, advance.schedule);
   auto row = context.tx.subject(advance.schedule, advance.subject);
   if (!owner || !row || !lives(*row, *owner) || row->version != advance.version) {
     return changed_meanwhile(advance.subject);
   }
   Advanced answer;
-  for (const SubjectAction& action : advance.actions) apply(context, advance, action, answer);
-  drop_not_ready(context, answer.ready);
-  // A job that ended has changed the row.
-  row = context.tx.subject(advance.schedule, advance.subject);
-  if (!row) return changed_meanwhile(advance.subject);
+  // A job that ends changes the row.
+  const auto read_again = [&] { row = context.tx.subject(advance.schedule, advance.subject); };
+  if (!advance.actions.empty()) {
+    for (const SubjectAction& action : advance.actions) apply(context, advance, action, answer);
+    drop_not_ready(context, answer.ready);
+    read_again();
+    if (!row) return changed_meanwhile(advance.subject);
+  }
   JobId open_job = row->open_job;
+  bool ended_at_once = false;
   for (const NewJob& job : advance.jobs) {
-    TRY_ASSIGN(const Enqueued made, enqueue_job(context, job));
-    if (!made.deduplicated && !is_final(made.state)) open_job = made.id;
+    const PlannedFor planned{.schedule = *owner, .subject = *row};
+    TRY_ASSIGN(const Enqueued made, enqueue_planned_job(context, job, planned));
+    if (is_final(made.state)) ended_at_once = true;
+    if (job.occurrence && !made.deduplicated && !is_final(made.state)) open_job = made.id;
     answer.jobs.push_back(made);
   }
-  for (const ClosedSlot& closed : advance.closed) close_slot(context, advance, closed);
-  // So has one that ended at once.
-  row = context.tx.subject(advance.schedule, advance.subject);
-  if (!row) return changed_meanwhile(advance.subject);
+  if (ended_at_once) {
+    read_again();
+    if (!row) return changed_meanwhile(advance.subject);
+  }
+  const std::optional<Instant> next_at_before = row->next_at;
+  for (const ClosedSlot& closed : advance.closed) close_slot(context, *row, closed);
   row->open_job = open_job;
   row->next_at = advance.next_at;
-  raise(row->position, advance.position);
+  raise_to(row->position, advance.position);
+  raise_to(row->cursor, advance.cursor);
   move_cursor(context, *row);
-  if (advance.state) row->state = *advance.state;
+  if (advance.state) change_state(context, *row, *advance.state);
   ++row->version;
-  context.tx.put_subject(*row);
+  context.tx.update_subject(next_at_before, *row);
   answer.version = row->version;
   return answer;
 }
@@ -118,6 +155,28 @@ std::vector<OpenJobRow> open_jobs_of(Context& context, ScheduleId schedule, std:
   }
   add(*last);
   return open;
+}
+
+std::vector<JobId> unstarted_jobs_of(Context& context, ScheduleId schedule, std::string_view subject) {
+  Transaction& tx = context.tx;
+  std::vector<JobId> unstarted;
+  OutcomeKey after{schedule, std::string(subject), kInstantMin};
+  for (bool end = false; !end && !tx.failed();) {
+    const std::vector<OutcomeRow> rows = tx.outcomes_above(after, kOutcomesAtOnce);
+    end = rows.size() < kOutcomesAtOnce;
+    for (const OutcomeRow& row : rows) {
+      if (row.schedule != schedule || row.subject != subject) {
+        end = true;
+        break;
+      }
+      after.slot = row.slot;
+      if (!row.job || row.outcome || row.parked) continue;
+      const auto job = tx.job(row.job);
+      if (job && job->state != JobState::dlq && !tx.lease(row.job)) unstarted.push_back(row.job);
+    }
+  }
+  std::ranges::sort(unstarted, std::greater());
+  return unstarted;
 }
 
 }  // namespace carillon

@@ -5,13 +5,15 @@
 #include "base/mutant.h"
 #include "store/cases/act.h"
 #include "store/cases/lease.h"
+#include "store/cases/owners.h"
 #include "store/cases/plan.h"
 
 namespace carillon {
 
 namespace {
 
-bool is_deleted(const std::optional<ScheduleRow>& schedule) { return !schedule || schedule->deleted_at; }
+// Whether it was made under a schedule that is gone, though another of its name may live.
+bool is_left_over(const ScheduleRow& schedule, JobId job) { return schedule.deleted_at || job < schedule.first_job; }
 
 LeaseRow lease_for(const Context& context, const ClaimRequest& request, const JobRow& row, const JobOptions& options) {
   LeaseRow lease{.job = row.id,
@@ -48,7 +50,7 @@ LeasedJob leased_job(Context& context, const JobRow& row, const LeaseRow& lease,
           .options = row.options};
 }
 
-void claim_job(Context& context, const ClaimRequest& request, JobId id, Claimed& claimed) {
+void claim_job(Context& context, Owners& owners, const ClaimRequest& request, JobId id, Claimed& claimed) {
   Transaction& tx = context.tx;
   auto found = tx.job_with_payload(id);
   if (!found || found->row.state != JobState::queued) return;
@@ -57,21 +59,33 @@ void claim_job(Context& context, const ClaimRequest& request, JobId id, Claimed&
     if (!tx.lease(id)) claimed.early.push_back(ready_of(row));
     return;
   }
-  if (row.deadline && *row.deadline <= context.now) {  // invariant 22
+  if (row.deadline && *row.deadline <= context.now && !mutant(Mutant::cutoff_by_tick_time)) {  // invariant 22
     if (auto ended = finish_overdue_job(context, id, {})) claimed.overdue.push_back(*std::move(ended));
     return;
   }
-  const auto schedule = row.schedule ? tx.schedule(row.schedule) : std::nullopt;
-  if (row.schedule && is_deleted(schedule)) {
-    // It ran when the schedule was deleted, and came back: now it is one that is not started.
+  const ScheduleRow* schedule = nullptr;
+  if (row.schedule) {
+    const auto& owner = owners.of(context, row.schedule);
+    if (owner) schedule = &*owner;
+  }
+  if (row.schedule && (!schedule || is_left_over(*schedule, id))) {
+    // It ran when the schedule was deleted, and came back: now it is one that is not started. Or its turn to be
+    // cancelled has not come yet.
     if (!tx.lease(id)) claimed.overdue.push_back(cancel_job(context, row, row.state, "schedule_deleted"));
     return;
   }
-  if (row.schedule && holds_its_jobs(*schedule, context.now)) {
+  if (schedule && holds_its_jobs(*schedule, context.now)) {
     if (!tx.lease(id))
       claimed.held.push_back({.job = ready_of(row),
                               .schedule = row.schedule,
+                              .subject = {},
                               .until = schedule->enabled ? schedule->paused_until : std::nullopt});
+    return;
+  }
+  if (schedule && !row.subject.empty() && !tx.is_enabled(row.schedule, row.subject)) {
+    if (!tx.lease(id)) {
+      claimed.held.push_back({.job = ready_of(row), .schedule = row.schedule, .subject = row.subject, .until = {}});
+    }
     return;
   }
   const JobOptions options = options_of(context, row);
@@ -90,9 +104,10 @@ void claim_job(Context& context, const ClaimRequest& request, JobId id, Claimed&
 Claimed claim_jobs(Context& context, const ClaimRequest& request) {
   Claimed claimed;
   claimed.jobs.reserve(request.jobs.size());
+  Owners owners;
   for (const JobId id : request.jobs) {
     if (context.tx.failed()) break;
-    claim_job(context, request, id, claimed);
+    claim_job(context, owners, request, id, claimed);
   }
   return claimed;
 }

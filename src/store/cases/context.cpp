@@ -29,7 +29,15 @@ JobDetail detail_of(Context& context, const JobRow& row) {
 }
 
 JobOptions options_of(Context& context, const JobRow& row) {
-  return row.options.empty() ? JobOptions{} : value_or_fail(context, read_options(row.options), row.id);
+  if (context.read.text != row.options) {
+    context.read = {.options = value_or_fail(context, read_options(row.options), row.id), .text = row.options};
+  }
+  return context.read.options;
+}
+
+const std::string& options_text(Context& context, const JobOptions& options) {
+  if (context.written.options != options) context.written = {.options = options, .text = write_options(options)};
+  return context.written.text;
 }
 
 Changed changed_of(Context& context, const JobRow& row, JobState state) {
@@ -37,6 +45,10 @@ Changed changed_of(Context& context, const JobRow& row, JobState state) {
           .tenant = context.tx.lane_names(row.lane).tenant,
           .type = context.tx.type_name(row.type),
           .state = state};
+}
+
+void raise_to(std::optional<Instant>& mark, std::optional<Instant> to) {
+  if (to && (!mark || *to > *mark)) mark = to;
 }
 
 Instant wall_of(const Context& context, BootTime at) { return add_clamped(context.now, at - context.boot); }

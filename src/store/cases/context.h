@@ -9,6 +9,12 @@
 
 namespace carillon {
 
+// Options and their text. Jobs that come together mostly have the same.
+struct OptionsMemo {
+  JobOptions options;
+  std::string text;
+};
+
 struct Context {
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-const-or-ref-data-members): lives as long as one transaction, never assigned
   Transaction& tx;
@@ -17,6 +23,9 @@ struct Context {
   Instant now;
   BootTime boot;
   std::vector<OutcomeRow> finalized;  // outcomes that were written so far
+  std::vector<OutcomeKey> parked;     // occurrences that went to the DLQ so far
+  OptionsMemo written{};              // the last that were
+  OptionsMemo read{};
 };
 
 // Jobs due later than this stay out of the ready set until shortly before.
@@ -27,9 +36,13 @@ ReadyJob ready_of(const JobRow& row);
 // What the row's texts hold. If they cannot be read, the transaction fails and this is empty.
 JobDetail detail_of(Context& context, const JobRow& row);
 JobOptions options_of(Context& context, const JobRow& row);
+const std::string& options_text(Context& context, const JobOptions& options);
 
 // The beginning of an answer about what became of a job.
 Changed changed_of(Context& context, const JobRow& row, JobState state);
+
+// Positions and cursors never fall.
+void raise_to(std::optional<Instant>& mark, std::optional<Instant> to);
 
 // When the boot clock will say `at`, by the wall clock of now.
 Instant wall_of(const Context& context, BootTime at);

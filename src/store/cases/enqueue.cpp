@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/mutant.h"
 #include "store/cases/finish.h"
+#include "store/local_minute.h"
 
 namespace carillon {
 
@@ -106,18 +107,30 @@ Result<Parents> look_up_parents(Context& context, const NewJob& job) {
   return parents;
 }
 
-// The schedule of the job's occurrence, which must not have become a job before.
-Result<std::optional<Enqueued>> claim_occurrence(Context& context, const NewJob& job, JobRow& row) {
+// What an occurrence that is taken says to a job that wants it: the one that has it, if that is stored.
+Result<std::optional<Enqueued>> holder_of(Context& context, const OutcomeRow& taken, const OccurrenceKey& occurrence) {
+  auto holder = taken.job ? stored(context, taken.job, true) : std::nullopt;
+  if (holder) return holder;
+  return failed(ErrorCode::conflict, fmt::format("the occurrence {} of {} has its outcome already",
+                                                 format_instant(occurrence.slot), quoted(occurrence.schedule)));
+}
+
+// Whose occurrence it is. Refused if it was planned before, and its row is pruned: then the position guards what the
+// row guarded. (invariant 1)
+Result<std::optional<Enqueued>> look_up_occurrence(Context& context, const NewJob& job, const PlannedFor* planned,
+                                                   JobRow& row) {
   const OccurrenceKey& occurrence = *job.occurrence;
-  const auto schedule = context.tx.schedule(job.tenant, occurrence.schedule);
+  std::optional<ScheduleRow> found;
+  std::optional<SubjectRow> subject;
+  const bool is_known = planned && planned->schedule.name == occurrence.schedule &&
+                        planned->schedule.tenant == job.tenant && planned->subject.subject == occurrence.subject;
+  if (!is_known) {
+    found = context.tx.schedule(job.tenant, occurrence.schedule);
+    if (found) subject = context.tx.subject(found->id, occurrence.subject);
+  }
+  const ScheduleRow* const schedule = is_known ? &planned->schedule : found ? &*found : nullptr;
   if (!schedule || schedule->deleted_at) {
     return failed(ErrorCode::not_found, fmt::format("there is no schedule {}", quoted(occurrence.schedule)));
-  }
-  if (const auto known = context.tx.outcome(schedule->id, occurrence.subject, occurrence.slot)) {
-    auto holder = known->job ? stored(context, known->job, true) : std::nullopt;
-    if (holder) return holder;
-    return failed(ErrorCode::conflict, fmt::format("the occurrence {} of {} has its outcome already",
-                                                   format_instant(occurrence.slot), quoted(occurrence.schedule)));
   }
   for (std::int64_t id = 1; mutant(Mutant::occurrence_without_schedule) && id < 100; ++id) {
     const auto other = context.tx.schedule(ScheduleId{id});
@@ -125,16 +138,36 @@ Result<std::optional<Enqueued>> claim_occurrence(Context& context, const NewJob&
       return failed(ErrorCode::conflict, "the occurrence has its outcome already");
     }
   }
-  // After pruning the position guards what the row guarded before. (invariant 1)
-  const auto subject = context.tx.subject(schedule->id, occurrence.subject);
-  if (subject && subject->position && occurrence.slot <= *subject->position) {
-    return failed(ErrorCode::conflict, fmt::format("the occurrence {} of {} was planned before",
-                                                   format_instant(occurrence.slot), quoted(occurrence.schedule)));
-  }
   row.schedule = schedule->id;
   row.subject = occurrence.subject;
   row.slot = occurrence.slot;
-  return std::nullopt;
+  const SubjectRow* const whose = is_known ? &planned->subject : subject ? &*subject : nullptr;
+  const bool was_planned = whose && whose->position && occurrence.slot <= *whose->position;
+  // Mostly it is free, and taking it will say so.
+  if (!was_planned && job.depends_on.empty()) return std::nullopt;
+  if (const auto taken = context.tx.outcome(row.schedule, row.subject, *row.slot)) {
+    return holder_of(context, *taken, occurrence);
+  }
+  if (!was_planned) return std::nullopt;
+  return failed(ErrorCode::conflict, fmt::format("the occurrence {} of {} was planned before",
+                                                 format_instant(occurrence.slot), quoted(occurrence.schedule)));
+}
+
+// Takes the occurrence for the job. It may have become one before: that one is answered.
+Result<std::optional<Enqueued>> claim_occurrence(Context& context, const NewJob& job, const JobRow& row) {
+  const OccurrenceKey& occurrence = *job.occurrence;
+  const OutcomeRow open{.schedule = row.schedule,
+                        .subject = row.subject,
+                        .slot = *row.slot,
+                        .until = occurrence.until,
+                        .job = row.id,
+                        .local_minute = local_minute_of(occurrence.slot, occurrence.local_minute)};
+  if (context.tx.insert_outcome(open)) {
+    context.tx.add_outcome_count(row.schedule, open.local_minute, kOpenOutcome, 1);
+    return std::nullopt;
+  }
+  const auto taken = context.tx.outcome(row.schedule, row.subject, *row.slot);
+  return holder_of(context, taken.value_or(OutcomeRow{}), occurrence);
 }
 
 void finish_at_once(Context& context, const JobRow& row, JobState state, std::string_view reason, Enqueued& answer) {
@@ -145,9 +178,7 @@ void finish_at_once(Context& context, const JobRow& row, JobState state, std::st
   answer.state = state;
 }
 
-}  // namespace
-
-Result<Enqueued> enqueue_job(Context& context, const NewJob& job) {
+Result<Enqueued> enqueue(Context& context, const NewJob& job, const PlannedFor* planned) {
   TRY(check_new_job(job));
   Transaction& tx = context.tx;
   if (job.id) {
@@ -162,7 +193,7 @@ Result<Enqueued> enqueue_job(Context& context, const NewJob& job) {
   }
   JobRow row;
   if (job.occurrence) {
-    TRY_ASSIGN(const auto holder, claim_occurrence(context, job, row));
+    TRY_ASSIGN(const auto holder, look_up_occurrence(context, job, planned, row));
     if (holder) return *holder;
   } else {
     row.subject = job.subject;
@@ -171,14 +202,19 @@ Result<Enqueued> enqueue_job(Context& context, const NewJob& job) {
   if (!job.depends_on.empty()) {
     TRY_ASSIGN(parents, look_up_parents(context, job));
   }
-
   row.id = job.id ? job.id : context.ids.next(context.now);
+  // The first write, and the last that may refuse.
+  if (job.occurrence) {
+    TRY_ASSIGN(const auto holder, claim_occurrence(context, job, row));
+    if (holder) return *holder;
+  }
+
   row.lane = tx.lane(job.tenant, job.queue);
   row.type = type;
   row.priority = job.priority;
   row.run_at = job.run_at.value_or(context.now);
   row.deadline = job.deadline;
-  row.options = write_options(job.options);
+  row.options = options_text(context, job.options);
   const bool cancelled = parents.one_not_met && !job.options.run_anyway;
   row.state = parents.open.empty() && !cancelled ? JobState::queued : JobState::waiting;
   row.later = row.state == JobState::queued && row.run_at > context.now + kFarOff;
@@ -187,20 +223,23 @@ Result<Enqueued> enqueue_job(Context& context, const NewJob& job) {
   tx.add_count(row.lane, row.state, 1);
   if (has_key) hold_key(context, job, row);
   for (const JobId parent : parents.open) tx.insert_dependency(parent, row.id);
-  if (row.schedule) {
-    tx.put_outcome({.schedule = row.schedule,
-                    .subject = row.subject,
-                    .slot = *row.slot,
-                    .until = job.occurrence->until,
-                    .job = row.id});
-  }
   Enqueued answer{.id = row.id, .state = row.state, .ready = ready_of(row)};
+  // Known here, so that nobody has to read it again.
+  answer.ready.has_options = !job.options.limits.empty() || job.options.notifies;
   if (cancelled) {
     finish_at_once(context, row, JobState::cancelled, "dependency_not_met", answer);
   } else if (row.deadline && *row.deadline <= context.now) {
     finish_at_once(context, row, JobState::cutoff_reached, to_string(VerdictReason::deadline), answer);
   }
   return answer;
+}
+
+}  // namespace
+
+Result<Enqueued> enqueue_job(Context& context, const NewJob& job) { return enqueue(context, job, nullptr); }
+
+Result<Enqueued> enqueue_planned_job(Context& context, const NewJob& job, const PlannedFor& planned) {
+  return enqueue(context, job, &planned);
 }
 
 }  // namespace carillon

@@ -5,7 +5,16 @@
 
 namespace carillon {
 
+// For whom an occurrence is planned, if that is known.
+struct PlannedFor {
+  // NOLINTBEGIN(cppcoreguidelines-avoid-const-or-ref-data-members): lives as long as one call
+  const ScheduleRow& schedule;
+  const SubjectRow& subject;
+  // NOLINTEND(cppcoreguidelines-avoid-const-or-ref-data-members)
+};
+
 // Refused ones change nothing; what the key or occurrence has made already is answered as deduplicated.
 Result<Enqueued> enqueue_job(Context& context, const NewJob& job);
+Result<Enqueued> enqueue_planned_job(Context& context, const NewJob& job, const PlannedFor& planned);
 
 }  // namespace carillon

@@ -1,24 +1,30 @@
 #include "store/cases/finish.h"
 
+#include <algorithm>
+
 #include "base/check.h"
+#include "base/mutant.h"
 #include "store/subject_text.h"
 
 namespace carillon {
 
 namespace {
 
-// Cascades and cursors move in bounded steps: what is left over is picked up by the next end, or the sweep.
+// A cursor that stood for long may have many closed windows ahead.
 constexpr int kCursorStepsMax = 10'000;
 
-bool closed(const OutcomeRow& row) { return row.outcome.has_value() || row.parked; }
+bool closed(const OutcomeRow& row) {
+  if (mutant(Mutant::cancelled_window_blocks_cursor) && row.outcome == JobState::cancelled) return false;
+  return row.outcome.has_value() || (row.parked && !mutant(Mutant::dlq_counts_as_open));
+}
 
 void note_result(Context& context, SubjectRow& subject, const JobRow& row, const JobDetail& detail) {
-  auto state = read_subject_state(subject.state);
+  auto state = read_subject_state(subject);
   if (!state) return context.tx.fail(std::move(state).error());
   const bool success = row.state == JobState::done;
-  state->status = success ? "success" : to_string(row.state);
+  state->status = row.state;
   state->last_slot = row.slot;
-  state->last_run_at = context.now;
+  if (success || row.attempts > 0) state->last_run_at = context.now;
   // One that was left out, or called off before it failed, says nothing about what it would have come to.
   const bool failed = row.state == JobState::cutoff_reached || detail.last_error;
   if (success) {
@@ -28,7 +34,7 @@ void note_result(Context& context, SubjectRow& subject, const JobRow& row, const
     ++state->error_count;
     state->last_error = detail.last_error ? detail.last_error->message : detail.reason;
   }
-  subject.state = write_subject_state(*state);
+  write_subject_state(*state, subject);
 }
 
 // One that ends before the job that it waited for leaves that one as the subject's last.
@@ -44,23 +50,33 @@ JobId last_before(Context& context, const JobRow& row) {
 void update_subject(Context& context, const JobRow& row, const JobDetail& detail, bool final) {
   auto subject = context.tx.subject(row.schedule, row.subject);
   if (!subject) return;
+  const SubjectRow before = *subject;
   if (final && subject->open_job == row.id) subject->open_job = last_before(context, row);
   if (final) note_result(context, *subject, row, detail);
+  if (mutant(Mutant::max_cursor) && subject->cursor) {
+    const auto window = context.tx.outcome(row.schedule, row.subject, *row.slot);
+    if (window && window->until) subject->cursor = std::max(*subject->cursor, *window->until);
+  }
   move_cursor(context, *subject);
+  if (*subject == before) return;
   ++subject->version;
-  context.tx.put_subject(*subject);
+  context.tx.update_subject(before.next_at, *subject);
 }
+
+// As what an occurrence without an outcome is counted.
+JobState counted_as(const OutcomeRow& row) { return row.parked ? JobState::dlq : kOpenOutcome; }
 
 void record_outcome(Context& context, const JobRow& row, const JobDetail& detail) {
   auto outcome = context.tx.outcome(row.schedule, row.subject, *row.slot);
   if (!outcome || outcome->job != row.id) return;  // a manual run touches no occurrence
   CHECK(!outcome->outcome);                        // invariant 3: it never changes
+  context.tx.add_outcome_count(row.schedule, outcome->local_minute, counted_as(*outcome), -1);
   outcome->outcome = row.state;
   outcome->parked = false;
   outcome->reason = detail.reason;
   outcome->at = context.now;
-  context.tx.put_outcome(*outcome);
-  context.tx.add_outcome_count(row.schedule, *row.slot, row.state, 1);
+  context.tx.update_outcome(*outcome);
+  context.tx.add_outcome_count(row.schedule, outcome->local_minute, row.state, 1);
   context.finalized.push_back(*outcome);
   update_subject(context, row, detail, true);
 }
@@ -77,8 +93,11 @@ void release_key(Context& context, const JobRow& row) {
 bool mark_parked(Context& context, const JobRow& row, bool parked) {
   auto outcome = context.tx.outcome(row.schedule, row.subject, *row.slot);
   if (!outcome || outcome->job != row.id) return false;
+  context.tx.add_outcome_count(row.schedule, outcome->local_minute, counted_as(*outcome), -1);
   outcome->parked = parked;
-  context.tx.put_outcome(*outcome);
+  context.tx.update_outcome(*outcome);
+  if (parked) context.parked.push_back({row.schedule, row.subject, *row.slot});
+  context.tx.add_outcome_count(row.schedule, outcome->local_minute, counted_as(*outcome), 1);
   return true;
 }
 
@@ -167,9 +186,36 @@ void finish_job(Context& context, const JobRow& before, JobRow after, const Fini
   }
 }
 
+void note_closed(Context& context, SubjectRow& subject, const ClosedSlot& closed) {
+  auto state = read_subject_state(subject);
+  if (!state) return context.tx.fail(std::move(state).error());
+  state->status = closed.outcome;
+  state->last_slot = closed.first;
+  ++state->error_count;
+  state->last_error = closed.reason;
+  write_subject_state(*state, subject);
+}
+
+bool change_state(Context& context, SubjectRow& subject, const StateChange& change) {
+  if (change == StateChange{}) return false;
+  auto state = read_subject_state(subject);
+  if (!state) {
+    context.tx.fail(std::move(state).error());
+    return false;
+  }
+  const SubjectState before = *state;
+  if (change.expected_at) state->expected_at = *change.expected_at;
+  if (change.last_status) state->last_status = *change.last_status;
+  if (change.cadence) state->cadence = *change.cadence;
+  if (*state == before) return false;
+  write_subject_state(*state, subject);
+  return true;
+}
+
 void move_cursor(Context& context, SubjectRow& subject) {
   for (int i = 0; subject.cursor && i < kCursorStepsMax; ++i) {
-    const auto window = context.tx.outcome(subject.schedule, subject.subject, *subject.cursor);
+    // It may have been raised into the middle of a window.
+    const auto window = context.tx.outcome_until(subject.schedule, subject.subject, *subject.cursor);
     if (!window || !window->until || !closed(*window) || *window->until <= *subject.cursor) return;
     subject.cursor = window->until;
   }

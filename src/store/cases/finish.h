@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "store/cases/context.h"
+#include "store/plan_store.h"
 
 namespace carillon {
 
@@ -31,7 +32,13 @@ void note_parked(Context& context, const JobRow& row, std::vector<ReadyJob>& rea
 // It was taken out of it again.
 void note_taken_out(Context& context, const JobRow& row);
 
-// Moves the cursor of a subject, if it has one, over the contiguous run of closed windows. (invariant 20)
+// An outcome that no job came to becomes the subject's status.
+void note_closed(Context& context, SubjectRow& subject, const ClosedSlot& closed);
+// Applies a change to the text of a subject's state. False if it changes nothing.
+bool change_state(Context& context, SubjectRow& subject, const StateChange& change);
+
+// Moves the cursor of a subject, if it has one, over the contiguous run of closed windows. (invariant 20) In bounded
+// steps: what is left over is picked up by whatever ends or is planned next, or by the sweep.
 void move_cursor(Context& context, SubjectRow& subject);
 
 }  // namespace carillon

@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::string_view kDeferred = "deferred";
 constexpr std::string_view kAmbiguous = "ambiguous_effect";
+constexpr std::string_view kSuperseded = "superseded";
 
 // How the holder's word is remembered, so that a repeated call is recognised.
 std::string_view end_name(const Settlement& settlement) {
@@ -109,9 +110,26 @@ Verdict verdict_of(const Context& context, const Ending& ending) {
                        ending.end, context.now);
 }
 
+// One that yields is not tried again once its subject's next occurrence would come first, nor parked for want of
+// attempts: that occurrence takes its place. So an outage neither floods the DLQ nor leaves a subject stuck.
+bool yields_to_next(Context& context, const Ending& ending, const Verdict& verdict) {
+  if (!ending.options.yields || !ending.row.schedule || gives_attempt_back(ending.end.result)) return false;
+  const auto subject = context.tx.subject(ending.row.schedule, ending.row.subject);
+  if (!subject || !subject->next_at) return false;
+  if (verdict.state == JobState::dlq) return verdict.reason == VerdictReason::max_retries_exceeded;
+  return verdict.state == JobState::queued && verdict.run_at >= *subject->next_at;
+}
+
+void supersede(Ending& ending, Verdict& verdict) {
+  verdict.state = JobState::skipped;
+  verdict.reason = VerdictReason::none;
+  ending.detail.reason = kSuperseded;
+}
+
 // A plain success, which is most of them, needs no policy.
 bool is_plain_success(const Ending& ending) {
-  return ending.end.result == AttemptResult::ok && !ending.end.skipped && !ending.row.deadline;
+  return ending.end.result == AttemptResult::ok && !ending.end.skipped &&
+         (!ending.row.deadline || mutant(Mutant::success_after_cutoff));
 }
 
 Ending ending_of(Context& context, Transaction::LeasedRow leased) {
@@ -185,22 +203,26 @@ bool says_nothing_but_success(const Settlement& settlement) {
          settlement.error.message.empty() && settlement.error.error_class.empty();
 }
 
-// What a handler learnt about its subject.
+// What is known of a subject after a check of it: from its handler, or because it failed for the last time.
 void change_subject(Context& context, const Settlement::SubjectChange& change, const JobRow& row) {
   auto subject = context.tx.subject(row.schedule, row.subject);
   if (!subject) return;
-  auto state = read_subject_state(subject->state);
+  auto state = read_subject_state(*subject);
   if (!state) return context.tx.fail(std::move(state).error());
+  const SubjectState before = *state;
   if (change.expected_at) state->expected_at = change.expected_at;
   if (change.status) {
     state->last_status = *change.status;
     state->last_checked_at = context.now;
     if (*change.status == "available") state->last_available_at = context.now;
   }
-  subject->state = write_subject_state(*state);
+  if (*state == before) return;
+  write_subject_state(*state, *subject);
   ++subject->version;
-  context.tx.put_subject(*subject);
+  context.tx.update_subject(subject->next_at, *subject);
 }
+
+const Settlement::SubjectChange kFailedCheck{.expected_at = {}, .status = "error"};
 
 Result<Settled> settle_with_lease(Context& context, const Settlement& settlement, Transaction::LeasedRow leased) {
   Ending ending = ending_of(context, std::move(leased));
@@ -231,11 +253,14 @@ Result<Settled> settle_with_lease(Context& context, const Settlement& settlement
     verdict.reason = VerdictReason::none;
     ending.detail.reason = kAmbiguous;
   }
+  const bool superseded = yields_to_next(context, ending, verdict);
+  if (superseded) supersede(ending, verdict);
   apply_verdict(context, ending, verdict, answer.ready);
+  if (superseded) change_subject(context, kFailedCheck, ending.row);
   if (settlement.subject && ending.row.schedule) change_subject(context, *settlement.subject, ending.row);
   answer.state = verdict.state;
   answer.run_at = verdict.state == JobState::queued ? verdict.run_at : ending.row.run_at;
-  const bool completed = verdict.state == JobState::done || verdict.state == JobState::skipped;
+  const bool completed = !superseded && (verdict.state == JobState::done || verdict.state == JobState::skipped);
   if (completed) TRY(create_follow_ups(context, settlement, ending, answer));
   return answer;
 }
@@ -316,7 +341,9 @@ std::vector<Reaped> reap_leases(Context& context, std::size_t limit) {
     ending.error = {.message = timed_out ? "the attempt took longer than its timeout"
                                          : "the worker was not heard from before its lease ran out",
                     .error_class = std::string(to_string(ending.end.result))};
-    const Verdict verdict = verdict_of(context, ending);
+    Verdict verdict = verdict_of(context, ending);
+    const bool superseded = yields_to_next(context, ending, verdict);
+    if (superseded) supersede(ending, verdict);
     Reaped answer{.id = lease.job,
                   .tenant = context.tx.lane_names(ending.row.lane).tenant,
                   .type = context.tx.type_name(ending.row.type),
@@ -324,6 +351,7 @@ std::vector<Reaped> reap_leases(Context& context, std::size_t limit) {
                   .worker = lease.worker,
                   .state = verdict.state};
     apply_verdict(context, ending, verdict, answer.ready);
+    if (superseded) change_subject(context, kFailedCheck, ending.row);
     reaped.push_back(std::move(answer));
   }
   return reaped;
@@ -334,6 +362,9 @@ namespace {
 VerdictReason why_not_started(Context& context, const JobRow& row, const WhyNotStarted& why) {
   const auto schedule = row.schedule ? context.tx.schedule(row.schedule) : std::nullopt;
   if (schedule && holds_its_jobs(*schedule, context.now)) return VerdictReason::paused;
+  if (schedule && !row.subject.empty() && !context.tx.is_enabled(row.schedule, row.subject)) {
+    return VerdictReason::paused;
+  }
   if (row.state != JobState::queued || !why) return VerdictReason::deadline;
   return why(context.tx.lane_names(row.lane), row.type, options_of(context, row).notifies);
 }

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/json.h"
 #include "store/cases/act.h"
 #include "store/cases/finish.h"
+#include "store/subject_text.h"
 
 namespace carillon {
 
@@ -33,18 +36,8 @@ std::unexpected<Error> no_such_subject(std::string_view subject) {
   return failed(ErrorCode::not_found, fmt::format("there is no subject {}", quoted(subject)));
 }
 
-// Those that are not started: a worker has the others, or an operator decides. The newest first, so that none is
-// released, or cancelled for want of another, before its turn.
-std::vector<Changed> cancel_unstarted(Context& context, ScheduleId schedule) {
-  std::vector<Changed> cancelled;
-  for (const JobId id : context.tx.jobs_without_outcome(schedule)) {
-    const auto row = context.tx.job(id);
-    if (!row || row->state == JobState::dlq || context.tx.lease(id)) continue;
-    cancelled.push_back(cancel_job(context, *row, row->state, "schedule_deleted"));
-  }
-  for (Changed& changed : cancelled) drop_not_ready(context, changed.ready);
-  return cancelled;
-}
+// How many occurrences the call that deletes a schedule looks at.
+constexpr std::size_t kDeletedAtOnce = 10'000;
 
 }  // namespace
 
@@ -75,13 +68,27 @@ Result<SubjectRow> find_subject(Context& context, ScheduleId schedule, std::stri
   return *std::move(row);
 }
 
+Result<std::vector<std::optional<SubjectRow>>> find_subjects(Context& context, ScheduleId schedule,
+                                                             std::span<const std::string_view> names) {
+  TRY_ASSIGN(const ScheduleRow owner, find_schedule(context, schedule));
+  std::vector<std::optional<SubjectRow>> found;
+  found.reserve(names.size());
+  for (const std::string_view name : names) {
+    found.push_back(context.tx.subject(schedule, name));
+    if (found.back() && !lives(*found.back(), owner)) found.back().reset();
+  }
+  return found;
+}
+
 void retire_subject(Context& context, SubjectRow& subject) {
+  const std::optional<Instant> next_at_before = subject.next_at;
   subject.deleted_at = context.now;
   subject.next_at.reset();
   subject.overrides.clear();
-  subject.state.clear();
+  write_subject_state({}, subject);
+  subject.enabled = true;
   ++subject.version;
-  context.tx.put_subject(subject);
+  context.tx.update_subject(next_at_before, subject);
 }
 
 Result<ScheduleRow> put_schedule_row(Context& context, const NewSchedule& schedule) {
@@ -115,6 +122,8 @@ Result<ScheduleRow> put_schedule_row(Context& context, const NewSchedule& schedu
     row.created_at = context.now;
     row.deleted_at.reset();
     row.paused_until.reset();
+    row.subjects = 0;
+    row.first_job = context.ids.next(context.now);
   }
   context.tx.update_schedule(row);
   return row;
@@ -139,28 +148,42 @@ Result<DeletedSchedule> delete_schedule_row(Context& context, std::string_view t
   row->updated_at = context.now;
   row->enabled = false;
   ++row->revision;
+  row->subjects = 0;
   context.tx.update_schedule(*row);
-  return DeletedSchedule{.cancelled = cancel_unstarted(context, row->id)};
+  CancelStep first = cancel_unstarted_jobs(context, {row->id, {}, kInstantMin}, kDeletedAtOnce);
+  return DeletedSchedule{.id = row->id,
+                         .cancelled = std::move(first.cancelled),
+                         .next_after = std::move(first.next_after),
+                         .end = first.end};
 }
 
-Result<SubjectRow> put_subject_row(Context& context, ScheduleId schedule, const SubjectEdit& edit) {
-  TRY_ASSIGN(const ScheduleRow owner, find_schedule(context, schedule));
-  if (edit.subject.size() > kKeyBytesMax) {
-    return invalid_request(
-        fmt::format("the subject has {} bytes; at most {} are allowed", edit.subject.size(), kKeyBytesMax));
+CancelStep cancel_unstarted_jobs(Context& context, const OutcomeKey& after, std::size_t limit) {
+  CancelStep step{.next_after = after, .end = true};
+  const auto owner = context.tx.schedule(after.schedule);
+  if (!owner || !owner->deleted_at) return step;
+  const std::vector<OutcomeRow> rows = context.tx.outcomes_above(after, limit);
+  std::vector<JobId> open;
+  for (const OutcomeRow& row : rows) {
+    if (row.schedule != after.schedule) break;
+    if (row.job && !row.outcome) open.push_back(row.job);
   }
-  const auto known = context.tx.subject(schedule, edit.subject);
-  const bool exists = known && lives(*known, owner);
-  TRY(check_revision(edit.subject, edit.if_version, exists ? known->version : 0));
-  SubjectRow row{.schedule = schedule, .subject = edit.subject};
-  if (exists) row = *known;
-  if (known) {
-    // Of one that is gone this is what stays behind.
-    row.version = known->version + 1;
-    row.position = known->position;
-    row.cursor = known->cursor;
+  // The newest first, so that none is released, or cancelled for want of another, before its turn.
+  std::ranges::sort(open, std::greater());
+  for (const JobId id : open) {
+    const auto row = context.tx.job(id);
+    // A worker has it, or an operator decides.
+    if (!row || row->state == JobState::dlq || context.tx.lease(id)) continue;
+    step.cancelled.push_back(cancel_job(context, *row, row->state, "schedule_deleted"));
   }
-  row.generation = owner.generation;
+  for (Changed& changed : step.cancelled) drop_not_ready(context, changed.ready);
+  step.end = rows.size() < limit || rows.back().schedule != after.schedule;
+  if (!step.end) step.next_after = {rows.back().schedule, rows.back().subject, rows.back().slot};
+  return step;
+}
+
+namespace {
+
+Result<void> apply_edit(Context& context, const SubjectEdit& edit, SubjectRow& row) {
   if (edit.cursor) {
     if (row.cursor && *edit.cursor < *row.cursor) {
       return failed(ErrorCode::conflict,
@@ -171,15 +194,103 @@ Result<SubjectRow> put_subject_row(Context& context, ScheduleId schedule, const 
     move_cursor(context, row);
   }
   if (edit.overrides) row.overrides = *edit.overrides;
+  if (edit.enabled) row.enabled = *edit.enabled;
   if (edit.next_at) row.next_at = *edit.next_at;
-  context.tx.put_subject(row);
-  return row;
+  raise_to(row.position, edit.position);
+  if (edit.state) change_state(context, row, *edit.state);
+  return {};
+}
+
+// Nothing if there is one of that name, be it deleted.
+Result<std::optional<PutSubject>> make_subject_row(Context& context, const ScheduleRow& owner,
+                                                   const SubjectEdit& edit) {
+  TRY(check_revision(edit.subject, edit.if_version, 0));
+  SubjectRow row{.schedule = owner.id, .subject = edit.subject};
+  row.generation = owner.generation;
+  TRY(apply_edit(context, edit, row));
+  if (!context.tx.insert_subject(row)) return std::nullopt;
+  return PutSubject{.row = std::move(row), .fate = SubjectFate::created};
+}
+
+Result<PutSubject> put_subject_row(Context& context, const ScheduleRow& owner, const SubjectEdit& edit) {
+  if (edit.subject.size() > kKeyBytesMax) {
+    return invalid_request(
+        fmt::format("the subject has {} bytes; at most {} are allowed", edit.subject.size(), kKeyBytesMax));
+  }
+  if (edit.is_new && !edit.if_version) {
+    TRY_ASSIGN(auto made, make_subject_row(context, owner, edit));
+    if (made) return *std::move(made);
+  }
+  const auto known = context.tx.subject(owner.id, edit.subject);
+  if (!known) {
+    TRY_ASSIGN(auto made, make_subject_row(context, owner, edit));
+    return made ? *std::move(made) : PutSubject{};  // nothing only if the transaction has failed
+  }
+  const bool exists = lives(*known, owner);
+  TRY(check_revision(edit.subject, edit.if_version, exists ? known->version : 0));
+  SubjectRow row{.schedule = owner.id, .subject = edit.subject};
+  if (exists) row = *known;
+  // Of one that is gone this is what stays behind.
+  row.version = known->version;
+  row.position = known->position;
+  row.cursor = known->cursor;
+  row.generation = owner.generation;
+  TRY(apply_edit(context, edit, row));
+  if (exists && row == *known) return PutSubject{.row = std::move(row), .fate = SubjectFate::unchanged};
+  ++row.version;
+  context.tx.update_subject(known->next_at, row);
+  return PutSubject{.row = std::move(row), .fate = exists ? SubjectFate::updated : SubjectFate::created};
+}
+
+}  // namespace
+
+Result<std::vector<PutSubject>> put_subject_rows(Context& context, ScheduleId schedule,
+                                                 std::span<const SubjectEdit> edits) {
+  TRY_ASSIGN(const ScheduleRow owner, find_schedule(context, schedule));
+  std::vector<PutSubject> put;
+  put.reserve(edits.size());
+  std::int64_t created = 0;
+  for (const SubjectEdit& edit : edits) {
+    TRY_ASSIGN(PutSubject one, put_subject_row(context, owner, edit));
+    if (one.fate == SubjectFate::created) ++created;
+    put.push_back(std::move(one));
+  }
+  if (created != 0) context.tx.add_subjects(schedule, created);
+  return put;
 }
 
 Result<void> delete_subject_row(Context& context, ScheduleId schedule, std::string_view subject) {
   TRY_ASSIGN(SubjectRow row, find_subject(context, schedule, subject));
   retire_subject(context, row);
+  context.tx.add_subjects(schedule, -1);
   return {};
+}
+
+std::vector<SubjectRow> subjects_of(Context& context, ScheduleId schedule, std::optional<std::string_view> after,
+                                    std::size_t limit) {
+  std::vector<SubjectRow> found;
+  const auto owner = context.tx.schedule(schedule);
+  if (!owner || owner->deleted_at || limit == 0) return found;
+  SubjectKey key{schedule, std::string(after.value_or(""))};
+  // The empty name is that of the only subject, and above nothing.
+  if (const auto only = after ? std::nullopt : context.tx.subject(schedule, ""); only && lives(*only, *owner)) {
+    found.push_back(*only);
+  }
+  for (int round = 0; round < kRetiringRoundsMax && found.size() < limit && !context.tx.failed(); ++round) {
+    std::vector<SubjectRow> rows = context.tx.subjects_above(key, limit - found.size());
+    const bool is_end = rows.size() < limit - found.size() || rows.back().schedule != schedule;
+    if (!rows.empty()) key.subject = rows.back().subject;
+    for (SubjectRow& row : rows) {
+      if (row.schedule == schedule && lives(row, *owner)) found.push_back(std::move(row));
+    }
+    if (is_end) break;
+  }
+  return found;
+}
+
+std::size_t open_windows_of(Context& context, ScheduleId schedule, std::string_view subject, std::size_t most) {
+  const auto row = context.tx.subject(schedule, subject);
+  return row ? context.tx.open_outcomes(schedule, subject, row->cursor.value_or(kInstantMin), most) : 0;
 }
 
 std::vector<SubjectRow> due_subjects(Context& context, ScheduleId schedule, Instant until, std::size_t limit) {

@@ -1,5 +1,6 @@
 #include "store/cases/prune.h"
 
+#include "store/cases/owners.h"
 #include "store/cases/plan.h"
 
 namespace carillon {
@@ -28,7 +29,7 @@ void erase_outcome_row(Context& context, const OutcomeKey& key) {
   if (!subject || (subject->position && *subject->position >= key.slot)) return;
   subject->position = key.slot;
   ++subject->version;
-  context.tx.put_subject(*subject);
+  context.tx.update_subject(subject->next_at, *subject);
 }
 
 // A job that still guards something, however old it is.
@@ -52,23 +53,6 @@ void erase(Context& context, const ArchiveRow& row) {
   tx.erase_archived(row);
   tx.add_count(job.lane, job.state, -1);
 }
-
-// A round over the plans looks at many rows of few schedules.
-class Owners {
- public:
-  // Nothing if it is gone.
-  const std::optional<ScheduleRow>& of(Context& context, ScheduleId id) {
-    if (!known_ || known_id_ != id) {
-      known_ = context.tx.schedule(id);
-      known_id_ = id;
-    }
-    return known_;
-  }
-
- private:
-  ScheduleId known_id_;
-  std::optional<ScheduleRow> known_;
-};
 
 // What the next step of the part begins above, or the next part.
 template <typename Row, typename KeyOf>
@@ -117,6 +101,8 @@ void prune_subjects(Context& context, const PlanPruneRequest& request, PlanPrune
     }
     const Instant deleted_at = row.deleted_at ? *row.deleted_at : owner ? *owner->deleted_at : kInstantMin;
     if (owner && !request.keep.is_over(owner->tenant, deleted_at, context.now)) continue;
+    // An operator may still decide about an occurrence.
+    if (context.tx.outcome_until(row.schedule, row.subject, kInstantMax)) continue;
     context.tx.erase_subject({row.schedule, row.subject});
     ++step.erased;
   }
@@ -124,13 +110,13 @@ void prune_subjects(Context& context, const PlanPruneRequest& request, PlanPrune
 }
 
 void prune_schedules(Context& context, const PlanPruneRequest& request, PlanPruneStep& step) {
-  const auto today = std::chrono::floor<std::chrono::days>(context.now);
+  const auto oldest = std::chrono::floor<std::chrono::days>(context.now - kOutcomeCountsKept);
   const std::vector<ScheduleRow> rows = context.tx.schedules_above(request.position.after.schedule, request.limit);
   for (const ScheduleRow& row : rows) {
-    context.tx.erase_outcome_counts(row.id, today - kOutcomeCountsKept);
+    context.tx.erase_outcome_counts(row.id, oldest.time_since_epoch().count());
     if (!row.deleted_at || !request.keep.is_over(row.tenant, *row.deleted_at, context.now)) continue;
     if (context.tx.has_rows_of(row.id)) continue;
-    context.tx.erase_outcome_counts(row.id, kInstantMax);
+    context.tx.erase_outcome_counts(row.id, INT64_MAX);
     context.tx.erase_schedule(row.id);
     ++step.erased;
   }

@@ -3,9 +3,19 @@
 #include <algorithm>
 
 #include "store/job_text.h"
+#include "store/local_minute.h"
 #include "store/reading.h"
 
 namespace carillon {
+
+namespace {
+
+void keep_last(std::vector<OutcomeRow>& rows, std::size_t limit) {
+  const std::size_t size = std::min(limit, kPageMax);
+  if (rows.size() > size) rows.erase(rows.begin(), rows.end() - static_cast<std::ptrdiff_t>(size));
+}
+
+}  // namespace
 
 bool MemoryReader::lives(const SubjectRow& row) const {
   const auto schedule = tables_.schedules.get(row.schedule);
@@ -123,15 +133,27 @@ Result<SubjectRow> MemoryReader::subject(ScheduleId schedule, std::string_view s
   return *std::move(row);
 }
 
-Result<std::vector<SubjectRow>> MemoryReader::subjects(ScheduleId schedule, std::optional<std::string_view> after,
-                                                       std::size_t limit) {
+Result<SubjectPage> MemoryReader::subjects(const SubjectFilter& filter, const std::optional<SubjectMark>& after,
+                                           std::size_t limit) {
   const std::scoped_lock lock(writing_);
-  std::vector<SubjectRow> found;
-  for (const auto& [key, row] : tables_.subjects.rows()) {
-    if (row.schedule != schedule || !lives(row) || (after && row.subject <= *after)) continue;
-    if (found.size() < std::min(limit, kPageMax)) found.push_back(row);
+  SubjectPage page;
+  const auto& rows = tables_.subjects.rows();
+  for (auto entry = rows.lower_bound({filter.schedule, {}});
+       entry != rows.end() && entry->first.schedule == filter.schedule; ++entry) {
+    if (lives(entry->second) && carillon::matches(filter, entry->second)) page.subjects.push_back(entry->second);
   }
-  return found;
+  const auto order = [&](const SubjectRow& row) {
+    const SubjectMark mark = mark_of(filter, row);
+    return std::pair(mark.next_at, mark.subject);
+  };
+  std::ranges::sort(page.subjects, {}, order);
+  if (after)
+    std::erase_if(page.subjects,
+                  [&](const SubjectRow& row) { return order(row) <= std::pair(after->next_at, after->subject); });
+  const std::size_t size = std::min(limit, kPageMax);
+  if (size > 0 && page.subjects.size() > size) page.next = mark_of(filter, page.subjects[size - 1]);
+  if (page.subjects.size() > size) page.subjects.resize(size);
+  return page;
 }
 
 Result<std::vector<OutcomeRow>> MemoryReader::outcomes(const OutcomeQuery& query) {
@@ -145,6 +167,34 @@ Result<std::vector<OutcomeRow>> MemoryReader::outcomes(const OutcomeQuery& query
   return found;
 }
 
+Result<OutcomePage> MemoryReader::outcome_page(const OutcomeQuery& query, const std::optional<OutcomeMark>& after) {
+  const std::scoped_lock lock(writing_);
+  OutcomePage page;
+  const std::size_t size = std::min(query.limit, kPageMax);
+  for (const auto& [key, row] : tables_.outcomes.rows()) {
+    if (row.schedule != query.schedule || (query.subject && row.subject != *query.subject)) continue;
+    if (row.slot < query.from || row.slot >= query.to) continue;
+    if (after && OutcomeMark{.subject = row.subject, .slot = row.slot} <= *after) continue;
+    if (page.outcomes.size() < size) {
+      page.outcomes.push_back(row);
+    } else if (size > 0) {
+      page.next = OutcomeMark{.subject = page.outcomes.back().subject, .slot = page.outcomes.back().slot};
+    }
+  }
+  return page;
+}
+
+Result<std::vector<OutcomeRow>> MemoryReader::last_outcomes(ScheduleId schedule, std::string_view subject,
+                                                            std::size_t limit) {
+  const std::scoped_lock lock(writing_);
+  std::vector<OutcomeRow> found;
+  for (const auto& [key, row] : tables_.outcomes.rows()) {
+    if (row.schedule == schedule && row.subject == subject) found.push_back(row);
+  }
+  keep_last(found, limit);
+  return found;
+}
+
 Result<std::vector<OutcomeRow>> MemoryReader::gaps(ScheduleId schedule, std::string_view subject, std::size_t limit) {
   const std::scoped_lock lock(writing_);
   std::vector<OutcomeRow> found;
@@ -152,8 +202,9 @@ Result<std::vector<OutcomeRow>> MemoryReader::gaps(ScheduleId schedule, std::str
   if (!row) return found;
   for (const auto& [key, outcome] : tables_.outcomes.rows()) {
     if (outcome.schedule != schedule || outcome.subject != subject) continue;
-    if (is_gap(outcome, row->cursor) && found.size() < std::min(limit, kPageMax)) found.push_back(outcome);
+    if (is_gap(outcome, row->cursor)) found.push_back(outcome);
   }
+  keep_last(found, limit);
   return found;
 }
 
@@ -161,11 +212,10 @@ Result<std::vector<OutcomeCount>> MemoryReader::outcome_counts(ScheduleId schedu
   const std::scoped_lock lock(writing_);
   std::vector<OutcomeCount> found;
   for (const auto& [key, count] : tables_.outcome_counts.rows()) {
-    const auto& [of, minute, outcome] = key;
-    const auto midnight = std::chrono::floor<std::chrono::days>(minute);
-    if (of != schedule || midnight.time_since_epoch().count() != day || count == 0) continue;
-    const auto into_day = std::chrono::duration_cast<std::chrono::minutes>(minute - midnight);
-    found.push_back({.day = day, .minute = static_cast<int>(into_day.count()), .outcome = outcome, .count = count});
+    const auto& [of, local_minute, outcome] = key;
+    const DayMinute at = day_minute_of(local_minute);
+    if (of != schedule || at.day != day || count <= 0) continue;
+    found.push_back({.day = day, .minute = at.minute, .outcome = outcome, .count = count});
   }
   return found;
 }

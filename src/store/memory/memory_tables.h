@@ -36,10 +36,12 @@ struct MemoryTables {
   JournaledMap<std::pair<JobId, JobId>, bool> dependencies{undo};  // by parent and child
   JournaledMap<std::pair<LaneId, JobState>, std::int64_t> counts{undo};
   JournaledMap<ScheduleId, ScheduleRow> schedules{undo};
-  std::int64_t last_schedule = 0;  // no id is given twice
-  JournaledMap<SubjectKey, SubjectRow> subjects{undo};
+  std::int64_t last_schedule = 0;                              // no id is given twice
+  std::set<std::tuple<ScheduleId, Instant, std::string>> due;  // subjects by their next time
+  JournaledMap<SubjectKey, SubjectRow> subjects{
+      undo, [this](const SubjectRow* before, const SubjectRow* after) { index(before, after); }};
   JournaledMap<OutcomeKey, OutcomeRow> outcomes{undo};
-  JournaledMap<std::tuple<ScheduleId, Instant, JobState>, std::int64_t> outcome_counts{undo};  // by slot's minute
+  JournaledMap<std::tuple<ScheduleId, std::int64_t, JobState>, std::int64_t> outcome_counts{undo};  // by local minute
   JournaledMap<DocumentKey, Document> documents{undo};
   JournaledMap<std::int64_t, AuditRow> audit{undo};
 
@@ -49,6 +51,10 @@ struct MemoryTables {
     if (before && before->later) far_off.erase({before->run_at, before->id});
     if (after && after->deadline) deadlines.emplace(*after->deadline, after->id);
     if (after && after->later) far_off.emplace(after->run_at, after->id);
+  }
+  void index(const SubjectRow* before, const SubjectRow* after) {
+    if (before && before->next_at) due.erase({before->schedule, *before->next_at, before->subject});
+    if (after && after->next_at) due.emplace(after->schedule, *after->next_at, after->subject);
   }
 };
 

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "store/cases/context.h"
+#include "store/local_minute.h"
 
 namespace carillon {
 
@@ -267,8 +268,7 @@ std::vector<ScheduleHead> MemoryTransaction::schedule_heads(ScheduleId after, st
     const ScheduleRow& row = found->second;
     if (row.deleted_at) continue;
     ScheduleHead head{.schedule = row.id, .enabled = row.enabled, .paused_until = row.paused_until};
-    const std::vector<SubjectRow> due = subjects_due(row.id, kInstantMax, 1);
-    if (!due.empty()) head.next_at = due.front().next_at;
+    head.next_at = next_subject_at(row.id);
     heads.push_back(head);
   }
   return heads;
@@ -289,6 +289,38 @@ std::optional<SubjectRow> MemoryTransaction::subject(ScheduleId schedule, std::s
   return tables_.subjects.get({schedule, std::string(subject)});
 }
 
+bool MemoryTransaction::is_enabled(ScheduleId schedule, std::string_view subject) {
+  const SubjectRow* const row = tables_.subjects.find({schedule, std::string(subject)});
+  return !row || row->enabled;
+}
+
+bool MemoryTransaction::insert_subject(const SubjectRow& row) {
+  const SubjectKey key{row.schedule, row.subject};
+  if (tables_.subjects.find(key)) return false;
+  tables_.subjects.put(key, row);
+  return true;
+}
+
+void MemoryTransaction::update_subject(std::optional<Instant> next_at_before, const SubjectRow& row) {
+  const SubjectKey key{row.schedule, row.subject};
+  const SubjectRow* const known = tables_.subjects.find(key);
+  CHECK(known && known->next_at == next_at_before);
+  tables_.subjects.put(key, row);
+}
+
+void MemoryTransaction::add_subjects(ScheduleId schedule, std::int64_t change) {
+  auto row = tables_.schedules.get(schedule);
+  CHECK(row);
+  row->subjects += change;
+  tables_.schedules.put(schedule, *row);
+}
+
+std::optional<Instant> MemoryTransaction::next_subject_at(ScheduleId schedule) {
+  const auto first = tables_.due.lower_bound({schedule, kInstantMin, {}});
+  if (first == tables_.due.end() || std::get<0>(*first) != schedule) return std::nullopt;
+  return std::get<1>(*first);
+}
+
 std::vector<SubjectRow> MemoryTransaction::subjects_above(const SubjectKey& after, std::size_t limit) {
   return above(tables_.subjects, after, limit);
 }
@@ -297,13 +329,12 @@ void MemoryTransaction::erase_subject(const SubjectKey& key) { tables_.subjects.
 
 std::vector<SubjectRow> MemoryTransaction::subjects_due(ScheduleId schedule, Instant until, std::size_t limit) {
   std::vector<SubjectRow> found;
-  const auto& rows = tables_.subjects.rows();
-  for (auto row = rows.lower_bound({schedule, {}}); row != rows.end() && row->first.schedule == schedule; ++row) {
-    const SubjectRow& subject = row->second;
-    if (subject.next_at && *subject.next_at <= until) found.push_back(subject);
+  for (auto entry = tables_.due.lower_bound({schedule, kInstantMin, {}});
+       entry != tables_.due.end() && found.size() < limit; ++entry) {
+    const auto& [of, next_at, subject] = *entry;
+    if (of != schedule || next_at > until) break;
+    found.push_back(*tables_.subjects.get({schedule, subject}));
   }
-  std::ranges::sort(found, {}, [](const SubjectRow& row) { return std::pair(*row.next_at, row.subject); });
-  if (found.size() > limit) found.resize(limit);
   return found;
 }
 
@@ -311,8 +342,38 @@ std::optional<OutcomeRow> MemoryTransaction::outcome(ScheduleId schedule, std::s
   return tables_.outcomes.get({schedule, std::string(subject), slot});
 }
 
-void MemoryTransaction::put_outcome(const OutcomeRow& row) {
-  tables_.outcomes.put({row.schedule, row.subject, row.slot}, row);
+std::optional<OutcomeRow> MemoryTransaction::outcome_until(ScheduleId schedule, std::string_view subject,
+                                                           Instant slot) {
+  const auto& rows = tables_.outcomes.rows();
+  const auto above = rows.upper_bound({schedule, std::string(subject), slot});
+  if (above == rows.begin()) return std::nullopt;
+  const OutcomeRow& row = std::prev(above)->second;
+  return row.schedule == schedule && row.subject == subject ? std::optional(row) : std::nullopt;
+}
+
+bool MemoryTransaction::insert_outcome(const OutcomeRow& row) {
+  const OutcomeKey key{row.schedule, row.subject, row.slot};
+  if (tables_.outcomes.find(key)) return false;
+  tables_.outcomes.put(key, row);
+  return true;
+}
+
+void MemoryTransaction::update_outcome(const OutcomeRow& row) {
+  const OutcomeKey key{row.schedule, row.subject, row.slot};
+  CHECK(tables_.outcomes.find(key));
+  tables_.outcomes.put(key, row);
+}
+
+std::size_t MemoryTransaction::open_outcomes(ScheduleId schedule, std::string_view subject, Instant from,
+                                             std::size_t most) {
+  std::size_t count = 0;
+  const auto& rows = tables_.outcomes.rows();
+  for (auto entry = rows.lower_bound({schedule, std::string(subject), from}); entry != rows.end(); ++entry) {
+    const OutcomeRow& row = entry->second;
+    if (row.schedule != schedule || row.subject != subject || count == most) break;
+    if (!row.outcome && !row.parked) ++count;
+  }
+  return count;
 }
 
 void MemoryTransaction::erase_outcome(ScheduleId schedule, std::string_view subject, Instant slot) {
@@ -323,25 +384,16 @@ std::vector<OutcomeRow> MemoryTransaction::outcomes_above(const OutcomeKey& afte
   return above(tables_.outcomes, after, limit);
 }
 
-std::vector<JobId> MemoryTransaction::jobs_without_outcome(ScheduleId schedule) {
-  std::vector<JobId> found;
-  for (const auto& [key, row] : tables_.outcomes.rows()) {
-    if (row.schedule == schedule && row.job && !row.outcome) found.push_back(row.job);
-  }
-  std::ranges::sort(found, std::greater());
-  return found;
-}
-
-void MemoryTransaction::add_outcome_count(ScheduleId schedule, Instant slot, JobState outcome, std::int64_t change) {
-  const Instant minute = std::chrono::floor<std::chrono::minutes>(slot);
-  const auto key = std::tuple(schedule, minute, outcome);
+void MemoryTransaction::add_outcome_count(ScheduleId schedule, std::int64_t local_minute, JobState outcome,
+                                          std::int64_t change) {
+  const auto key = std::tuple(schedule, local_minute, outcome);
   tables_.outcome_counts.put(key, tables_.outcome_counts.get(key).value_or(0) + change);
 }
 
-void MemoryTransaction::erase_outcome_counts(ScheduleId schedule, Instant midnight) {
-  std::vector<std::tuple<ScheduleId, Instant, JobState>> old;
+void MemoryTransaction::erase_outcome_counts(ScheduleId schedule, std::int64_t day) {
+  std::vector<std::tuple<ScheduleId, std::int64_t, JobState>> old;
   for (const auto& [key, count] : tables_.outcome_counts.rows()) {
-    if (std::get<0>(key) == schedule && std::get<1>(key) < midnight) old.push_back(key);
+    if (std::get<0>(key) == schedule && day_minute_of(std::get<1>(key)).day < day) old.push_back(key);
   }
   for (const auto& key : old) tables_.outcome_counts.erase(key);
 }

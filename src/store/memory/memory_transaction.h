@@ -79,16 +79,23 @@ class MemoryTransaction final : public Transaction {
   std::optional<SubjectRow> subject(ScheduleId schedule, std::string_view subject) override;
   std::vector<SubjectRow> subjects_above(const SubjectKey& after, std::size_t limit) override;
   void erase_subject(const SubjectKey& key) override;
-  void put_subject(const SubjectRow& row) override { tables_.subjects.put({row.schedule, row.subject}, row); }
+  bool is_enabled(ScheduleId schedule, std::string_view subject) override;
+  bool insert_subject(const SubjectRow& row) override;
+  void update_subject(std::optional<Instant> next_at_before, const SubjectRow& row) override;
+  void add_subjects(ScheduleId schedule, std::int64_t change) override;
+  std::optional<Instant> next_subject_at(ScheduleId schedule) override;
   std::vector<SubjectRow> subjects_due(ScheduleId schedule, Instant until, std::size_t limit) override;
 
   std::optional<OutcomeRow> outcome(ScheduleId schedule, std::string_view subject, Instant slot) override;
-  void put_outcome(const OutcomeRow& row) override;
+  std::optional<OutcomeRow> outcome_until(ScheduleId schedule, std::string_view subject, Instant slot) override;
+  bool insert_outcome(const OutcomeRow& row) override;
+  void update_outcome(const OutcomeRow& row) override;
+  std::size_t open_outcomes(ScheduleId schedule, std::string_view subject, Instant from, std::size_t most) override;
   void erase_outcome(ScheduleId schedule, std::string_view subject, Instant slot) override;
   std::vector<OutcomeRow> outcomes_above(const OutcomeKey& after, std::size_t limit) override;
-  std::vector<JobId> jobs_without_outcome(ScheduleId schedule) override;
-  void erase_outcome_counts(ScheduleId schedule, Instant midnight) override;
-  void add_outcome_count(ScheduleId schedule, Instant slot, JobState outcome, std::int64_t change) override;
+  void erase_outcome_counts(ScheduleId schedule, std::int64_t day) override;
+  void add_outcome_count(ScheduleId schedule, std::int64_t local_minute, JobState outcome,
+                         std::int64_t change) override;
 
   std::optional<Document> document(const DocumentKey& key) override { return tables_.documents.get(key); }
   std::vector<Document> documents_above(const DocumentKey& after, std::size_t limit) override;

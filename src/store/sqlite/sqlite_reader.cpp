@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "store/job_text.h"
 #include "store/reading.h"
+#include "store/sqlite/reader_session.h"
 #include "store/sqlite/sqlite_rows.h"
 
 namespace carillon {
@@ -17,52 +18,14 @@ namespace {
 constexpr std::size_t kSessionsMax = 16;
 // How often a running statement looks at the time, in its own steps.
 constexpr int kStepsBetweenLooks = 10'000;
-constexpr int kRowsBetweenLooks = 256;
-// A list gives up a little earlier, to answer with what it has.
-constexpr BootTime kListMax = kReadMax * 8 / 10;
-
-std::size_t page_size(std::size_t limit) { return std::min(limit, kPageMax); }
 
 }  // namespace
 
-struct SqliteReader::Session {
-  explicit Session(std::unique_ptr<Connection> opened) : connection(std::move(opened)) {
-    sqlite3_progress_handler(
-        connection->handle(), kStepsBetweenLooks,
-        [](void* self) { return boot_now() > static_cast<Session*>(self)->cut_at ? 1 : 0; }, this);
-  }
-
-  std::unique_ptr<Connection> connection;
-  BootTime cut_at{};
-
-  Query live{*connection, "view_live"};
-  Query archived{*connection, "view_archived"};
-  Query live_below{*connection, "live_below"};
-  Query archived_below{*connection, "archived_below"};
-  Query long_payload{*connection, "view_long_payload"};
-  Query lease{*connection, "view_lease"};
-  Query attempts{*connection, "view_attempts"};
-  Query parents{*connection, "view_parents"};
-  Query lane{*connection, "view_lane"};
-  Query type{*connection, "view_type"};
-  Query type_id{*connection, "view_type_id"};
-  Query schedule_name{*connection, "view_schedule_name"};
-  Query counts{*connection, "view_counts"};
-  Query lanes_of{*connection, "view_lanes_of"};
-  Query schedule{*connection, "view_schedule"};
-  Query schedules{*connection, "view_schedules"};
-  Query subject{*connection, "view_subject"};
-  Query cursor{*connection, "view_cursor"};
-  Query subjects{*connection, "view_subjects"};
-  Query subjects_after{*connection, "view_subjects_after"};
-  Query outcomes{*connection, "view_outcomes"};
-  Query outcomes_of{*connection, "view_outcomes_of"};
-  Query windows{*connection, "view_windows"};
-  Query outcome_counts{*connection, "view_outcome_counts"};
-  Query document{*connection, "view_document"};
-  Query documents{*connection, "view_documents"};
-  Query audit{*connection, "view_audit"};
-};
+SqliteReader::Session::Session(std::unique_ptr<Connection> opened) : connection(std::move(opened)) {
+  sqlite3_progress_handler(
+      connection->handle(), kStepsBetweenLooks,
+      [](void* self) { return boot_now() > static_cast<Session*>(self)->cut_at ? 1 : 0; }, this);
+}
 
 SqliteReader::SqliteReader(Connection::Options options, const StoreClock& clock)
     : options_(std::move(options)), clock_(clock) {}
@@ -108,31 +71,7 @@ void SqliteReader::give_back(std::unique_ptr<Session> session) {
   changed_.notify_all();
 }
 
-template <typename Question>
-auto SqliteReader::read(Question question) -> std::invoke_result_t<Question, Session&> {
-  TRY_ASSIGN(std::unique_ptr<Session> session, take_session());
-  Connection& connection = *session->connection;
-  connection.clear_failure();
-  session->cut_at = boot_now() + kReadMax;
-  connection.execute("BEGIN");
-  auto answer = question(*session);
-  std::optional<Error> failure = connection.failure();
-  connection.clear_failure();
-  session->cut_at = BootTime::max();
-  if (connection.in_transaction()) connection.execute("ROLLBACK");
-  give_back(std::move(session));
-  if (failure) return std::unexpected(*std::move(failure));
-  return answer;
-}
-
 namespace {
-
-template <typename Read>
-auto rows_of(Query& query, Read read) {
-  std::vector<std::invoke_result_t<Read, const Query&>> rows;
-  while (query.next()) rows.push_back(read(query));
-  return rows;
-}
 
 std::optional<std::string> name_of(Query& query) {
   std::optional<std::string> name;
@@ -327,85 +266,6 @@ Result<std::vector<StateCount>> SqliteReader::counts(std::string_view tenant) {
       return StateCount{.lane = {.tenant = std::string(tenant), .queue = query.string(0)},
                         .state = read_state(query, 1),
                         .count = query.integer(2)};
-    });
-  });
-}
-
-// ---- Schedules --------------------------------------------------------------------------------------------------
-
-Result<ScheduleRow> SqliteReader::schedule(std::string_view tenant, std::string_view name) {
-  return read([&](Session& session) -> Result<ScheduleRow> {
-    session.schedule.with(tenant, name);
-    auto rows = rows_of(session.schedule, read_schedule_row);
-    if (rows.empty()) return absent("schedule", name);
-    return std::move(rows.front());
-  });
-}
-
-Result<std::vector<ScheduleRow>> SqliteReader::schedules(std::string_view tenant, std::string_view after,
-                                                         std::size_t limit) {
-  return read([&](Session& session) -> Result<std::vector<ScheduleRow>> {
-    session.schedules.with(tenant, after, page_size(limit));
-    return rows_of(session.schedules, read_schedule_row);
-  });
-}
-
-Result<SubjectRow> SqliteReader::subject(ScheduleId schedule, std::string_view subject) {
-  return read([&](Session& session) -> Result<SubjectRow> {
-    session.subject.with(schedule, subject);
-    auto rows = rows_of(session.subject, read_subject_row);
-    if (rows.empty()) return absent("subject", subject);
-    return std::move(rows.front());
-  });
-}
-
-Result<std::vector<SubjectRow>> SqliteReader::subjects(ScheduleId schedule, std::optional<std::string_view> after,
-                                                       std::size_t limit) {
-  return read([&](Session& session) -> Result<std::vector<SubjectRow>> {
-    if (after) {
-      session.subjects_after.with(schedule, *after, page_size(limit));
-      return rows_of(session.subjects_after, read_subject_row);
-    }
-    session.subjects.with(schedule, page_size(limit));
-    return rows_of(session.subjects, read_subject_row);
-  });
-}
-
-Result<std::vector<OutcomeRow>> SqliteReader::outcomes(const OutcomeQuery& query) {
-  return read([&](Session& session) -> Result<std::vector<OutcomeRow>> {
-    if (query.subject) {
-      session.outcomes_of.with(query.schedule, *query.subject, query.from, query.to, page_size(query.limit));
-      return rows_of(session.outcomes_of, read_outcome_row);
-    }
-    session.outcomes.with(query.schedule, query.from, query.to, page_size(query.limit));
-    return rows_of(session.outcomes, read_outcome_row);
-  });
-}
-
-Result<std::vector<OutcomeRow>> SqliteReader::gaps(ScheduleId schedule, std::string_view subject, std::size_t limit) {
-  return read([&](Session& session) -> Result<std::vector<OutcomeRow>> {
-    session.cursor.with(schedule, subject);
-    const auto cursors = rows_of(session.cursor, [](const Query& query) { return query.optional_instant(0); });
-    std::vector<OutcomeRow> found;
-    if (cursors.empty()) return found;
-    for (session.windows.with(schedule, subject); session.windows.next();) {
-      OutcomeRow row = read_outcome_row(session.windows);
-      if (is_gap(row, cursors.front())) found.push_back(std::move(row));
-      if (found.size() == page_size(limit)) break;
-    }
-    session.windows.reset();
-    return found;
-  });
-}
-
-Result<std::vector<OutcomeCount>> SqliteReader::outcome_counts(ScheduleId schedule, std::int64_t day) {
-  return read([&](Session& session) -> Result<std::vector<OutcomeCount>> {
-    session.outcome_counts.with(schedule, day);
-    return rows_of(session.outcome_counts, [&](const Query& query) {
-      return OutcomeCount{.day = day,
-                          .minute = static_cast<int>(query.integer(0)),
-                          .outcome = read_state(query, 1),
-                          .count = query.integer(2)};
     });
   });
 }

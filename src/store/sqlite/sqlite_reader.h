@@ -31,9 +31,12 @@ class SqliteReader final : public StoreReader {
   Result<std::vector<ScheduleRow>> schedules(std::string_view tenant, std::string_view after,
                                              std::size_t limit) override;
   Result<SubjectRow> subject(ScheduleId schedule, std::string_view subject) override;
-  Result<std::vector<SubjectRow>> subjects(ScheduleId schedule, std::optional<std::string_view> after,
-                                           std::size_t limit) override;
+  Result<SubjectPage> subjects(const SubjectFilter& filter, const std::optional<SubjectMark>& after,
+                               std::size_t limit) override;
   Result<std::vector<OutcomeRow>> outcomes(const OutcomeQuery& query) override;
+  Result<OutcomePage> outcome_page(const OutcomeQuery& query, const std::optional<OutcomeMark>& after) override;
+  Result<std::vector<OutcomeRow>> last_outcomes(ScheduleId schedule, std::string_view subject,
+                                                std::size_t limit) override;
   Result<std::vector<OutcomeRow>> gaps(ScheduleId schedule, std::string_view subject, std::size_t limit) override;
   Result<std::vector<OutcomeCount>> outcome_counts(ScheduleId schedule, std::int64_t day) override;
   Result<Document> document(const DocumentKey& key) override;

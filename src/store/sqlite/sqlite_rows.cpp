@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "core/job.h"
+#include "store/local_minute.h"
 
 namespace carillon {
 
@@ -91,21 +92,28 @@ ScheduleRow read_schedule_row(const Query& query) {
           .paused_until = query.optional_instant(7),
           .deleted_at = query.optional_instant(8),
           .created_at = query.instant(9),
-          .updated_at = query.instant(10)};
+          .updated_at = query.instant(10),
+          .subjects = query.integer(11),
+          .first_job = {query.integer(12)}};
 }
 
 SubjectRow read_subject_row(const Query& query) {
-  return {.schedule = {query.integer(0)},
-          .subject = query.string(1),
-          .generation = query.integer(2),
-          .version = query.integer(3),
-          .next_at = query.optional_instant(4),
-          .position = query.optional_instant(5),
-          .open_job = {query.integer(6)},
-          .cursor = query.optional_instant(7),
-          .overrides = query.string(8),
-          .state = query.string(9),
-          .deleted_at = query.optional_instant(10)};
+  SubjectRow row{.schedule = {query.integer(0)},
+                 .subject = query.string(1),
+                 .generation = query.integer(2),
+                 .version = query.integer(3),
+                 .next_at = query.optional_instant(4),
+                 .position = query.optional_instant(5),
+                 .open_job = {query.integer(6)},
+                 .cursor = query.optional_instant(7),
+                 .enabled = query.integer(11) != 0,
+                 .overrides = query.string(8),
+                 .last_slot = query.optional_instant(13),
+                 .last_run_at = query.optional_instant(14),
+                 .state = query.string(9),
+                 .deleted_at = query.optional_instant(10)};
+  if (!query.is_null(12)) row.status = read_state(query, 12);
+  return row;
 }
 
 OutcomeRow read_outcome_row(const Query& query) {
@@ -118,6 +126,7 @@ OutcomeRow read_outcome_row(const Query& query) {
                  .parked = query.integer(7) != 0,
                  .reason = query.string(8),
                  .at = query.optional_instant(9)};
+  row.local_minute = query.is_null(10) ? utc_minute_of(row.slot) : query.integer(10);
   if (!query.is_null(6)) row.outcome = read_state(query, 6);
   return row;
 }

@@ -3,7 +3,9 @@
 #include <sqlite3.h>
 
 #include "base/check.h"
+#include "store/local_minute.h"
 #include "store/sqlite/sqlite_rows.h"
+#include "store/sqlite/transaction_queries.h"
 
 namespace carillon {
 
@@ -14,103 +16,9 @@ constexpr std::size_t kInlinePayloadBytesMax = 1024;
 
 }  // namespace
 
-struct SqliteTransaction::Queries {
-  explicit Queries(Connection& c) : connection(c) {}
-  Connection& connection;
-
-  Query insert_job{connection, "insert_job"};
-  Query job{connection, "job"};
-  Query update_job{connection, "update_job"};
-  Query delete_job{connection, "delete_job"};
-  Query jobs_above{connection, "jobs_above"};
-  Query ready_above{connection, "ready_above"};
-  Query job_with_payload{connection, "job_with_payload"};
-  Query long_payload{connection, "long_payload"};
-  Query insert_payload{connection, "insert_payload"};
-  Query delete_payload{connection, "delete_payload"};
-  Query insert_later{connection, "insert_later"};
-  Query delete_later{connection, "delete_later"};
-  Query far_off{connection, "far_off"};
-  Query insert_deadline{connection, "insert_deadline"};
-  Query delete_deadline{connection, "delete_deadline"};
-  Query deadlines{connection, "deadlines"};
-  Query archive_job{connection, "archive_job"};
-  Query archive_plain_success{connection, "archive_plain_success"};
-  Query archived{connection, "archived"};
-  Query update_archived_detail{connection, "update_archived_detail"};
-  Query archived_above{connection, "archived_above"};
-  Query delete_archived{connection, "delete_archived"};
-  Query insert_attempt{connection, "insert_attempt"};
-  Query delete_attempts{connection, "delete_attempts"};
-  Query lease{connection, "lease"};
-  Query leased_job{connection, "leased_job"};
-  Query insert_lease{connection, "insert_lease"};
-  Query update_lease{connection, "update_lease"};
-  Query delete_lease{connection, "delete_lease"};
-  Query leases{connection, "leases"};
-  Query leases_out{connection, "leases_out"};
-  Query cut_leases{connection, "cut_leases"};
-  Query key{connection, "key"};
-  Query put_key{connection, "put_key"};
-  Query delete_key{connection, "delete_key"};
-  Query effect{connection, "effect"};
-  Query put_effect{connection, "put_effect"};
-  Query delete_effect{connection, "delete_effect"};
-  Query old_effects{connection, "old_effects"};
-  Query insert_dependency{connection, "insert_dependency"};
-  Query delete_dependency{connection, "delete_dependency"};
-  Query children{connection, "children"};
-  Query parents{connection, "parents"};
-  Query delete_parents{connection, "delete_parents"};
-  Query any_dependency{connection, "any_dependency"};
-  Query add_count{connection, "add_count"};
-  Query highest_id{connection, "highest_id"};
-  Query schedule_by_name{connection, "schedule_by_name"};
-  Query schedule_by_id{connection, "schedule_by_id"};
-  Query insert_schedule{connection, "insert_schedule"};
-  Query update_schedule{connection, "update_schedule"};
-  Query schedule_heads{connection, "schedule_heads"};
-  Query schedules_above{connection, "schedules_above"};
-  Query delete_schedule{connection, "delete_schedule"};
-  Query has_rows_of{connection, "has_rows_of"};
-  Query subject{connection, "subject"};
-  Query subjects_above{connection, "subjects_above"};
-  Query delete_subject{connection, "delete_subject"};
-  Query put_subject{connection, "put_subject"};
-  Query subjects_due{connection, "subjects_due"};
-  Query outcome{connection, "outcome"};
-  Query outcomes_above{connection, "outcomes_above"};
-  Query jobs_without_outcome{connection, "jobs_without_outcome"};
-  Query delete_outcome_counts{connection, "delete_outcome_counts"};
-  Query put_outcome{connection, "put_outcome"};
-  Query delete_outcome{connection, "delete_outcome"};
-  Query add_outcome_count{connection, "add_outcome_count"};
-  Query document{connection, "document"};
-  Query documents_above{connection, "documents_above"};
-  Query put_document{connection, "put_document"};
-  Query delete_document{connection, "delete_document"};
-  Query append_audit{connection, "append_audit"};
-};
-
 void SqliteTransaction::QueriesDeleter::operator()(Queries* queries) const { delete queries; }
 
 namespace {
-
-// The one row of a query by key, if there is one.
-template <typename Read>
-auto one(Query& query, Read read) -> std::optional<std::invoke_result_t<Read, const Query&>> {
-  if (!query.next()) return std::nullopt;
-  auto row = read(query);
-  query.reset();
-  return row;
-}
-
-template <typename Read>
-auto all(Query& query, Read read) {
-  std::vector<std::invoke_result_t<Read, const Query&>> rows;
-  while (query.next()) rows.push_back(read(query));
-  return rows;
-}
 
 JobId read_id(const Query& query) { return {query.integer(0)}; }
 LeaseRow read_lease(const Query& query) { return read_lease_row(query); }
@@ -153,6 +61,7 @@ void SqliteTransaction::begin() {
   connection_.clear_failure();
   names_at_begin_ = names_.mark();
   sums_ = {};
+  if (!subject_ids_.empty()) subject_ids_ = {};  // with its memory: an import may have come by many
   connection_.execute("BEGIN IMMEDIATE");
   if (has_dependencies_) look_for_dependencies();
   had_dependencies_ = has_dependencies_;
@@ -186,6 +95,7 @@ void SqliteTransaction::savepoint() {
 void SqliteTransaction::roll_back_to_savepoint() {
   names_.unwrite_since(names_at_savepoint_);
   sums_ = sums_at_savepoint_;
+  subject_ids_.clear();
   connection_.execute("ROLLBACK TO step");
 }
 
@@ -196,12 +106,9 @@ void SqliteTransaction::write_sums() {
     if (change != 0) queries_->add_count.run(key.first, key.second, change);
   }
   for (const auto& [key, change] : sums_.outcomes) {
-    const auto& [schedule, minute, outcome] = key;
-    const auto midnight = std::chrono::floor<std::chrono::days>(minute);
-    const auto into_day = std::chrono::duration_cast<std::chrono::minutes>(minute - midnight);
-    if (change != 0) {
-      queries_->add_outcome_count.run(schedule, midnight.time_since_epoch().count(), into_day.count(), outcome, change);
-    }
+    const auto& [schedule, local_minute, outcome] = key;
+    const DayMinute at = day_minute_of(local_minute);
+    if (change != 0) queries_->add_outcome_count.run(schedule, at.day, at.minute, outcome, change);
   }
 }
 
@@ -458,108 +365,6 @@ void SqliteTransaction::erase_parents(JobId child) { queries_->delete_parents.ru
 
 void SqliteTransaction::add_count(LaneId lane, JobState state, std::int64_t change) {
   sums_.jobs[{lane, state}] += change;
-}
-
-// ---- Schedules --------------------------------------------------------------------------------------------------
-
-std::optional<ScheduleRow> SqliteTransaction::schedule(std::string_view tenant, std::string_view name) {
-  queries_->schedule_by_name.with(tenant, name);
-  return one(queries_->schedule_by_name, read_schedule_row);
-}
-
-std::optional<ScheduleRow> SqliteTransaction::schedule(ScheduleId id) {
-  queries_->schedule_by_id.with(id);
-  return one(queries_->schedule_by_id, read_schedule_row);
-}
-
-ScheduleId SqliteTransaction::insert_schedule(const ScheduleRow& row) {
-  queries_->insert_schedule.run(row.tenant, row.name, row.revision, row.generation, row.definition, row.enabled,
-                                row.paused_until, row.deleted_at, row.created_at, row.updated_at);
-  return {connection_.last_insert_id()};
-}
-
-void SqliteTransaction::update_schedule(const ScheduleRow& row) {
-  queries_->update_schedule.run(row.id, row.revision, row.generation, row.definition, row.enabled, row.paused_until,
-                                row.deleted_at, row.created_at, row.updated_at);
-}
-
-std::vector<ScheduleHead> SqliteTransaction::schedule_heads(ScheduleId after, std::size_t limit) {
-  queries_->schedule_heads.with(after, limit);
-  return all(queries_->schedule_heads, [](const Query& query) {
-    return ScheduleHead{.schedule = {query.integer(0)},
-                        .enabled = query.integer(1) != 0,
-                        .paused_until = query.optional_instant(2),
-                        .next_at = query.optional_instant(3)};
-  });
-}
-
-std::vector<ScheduleRow> SqliteTransaction::schedules_above(ScheduleId after, std::size_t limit) {
-  queries_->schedules_above.with(after, limit);
-  return all(queries_->schedules_above, read_schedule_row);
-}
-
-void SqliteTransaction::erase_schedule(ScheduleId id) { queries_->delete_schedule.run(id); }
-
-bool SqliteTransaction::has_rows_of(ScheduleId id) {
-  queries_->has_rows_of.with(id);
-  return one(queries_->has_rows_of, [](const Query& query) { return query.integer(0) != 0; }).value_or(true);
-}
-
-std::optional<SubjectRow> SqliteTransaction::subject(ScheduleId schedule, std::string_view subject) {
-  queries_->subject.with(schedule, subject);
-  return one(queries_->subject, read_subject_row);
-}
-
-void SqliteTransaction::put_subject(const SubjectRow& row) {
-  queries_->put_subject.run(row.schedule, row.subject, row.generation, row.version, row.next_at, row.position,
-                            OrNull{row.open_job}, row.cursor, OrNull{row.overrides}, OrNull{row.state}, row.deleted_at);
-}
-
-std::vector<SubjectRow> SqliteTransaction::subjects_above(const SubjectKey& after, std::size_t limit) {
-  queries_->subjects_above.with(after.schedule, after.subject, limit);
-  return all(queries_->subjects_above, read_subject_row);
-}
-
-void SqliteTransaction::erase_subject(const SubjectKey& key) {
-  queries_->delete_subject.run(key.schedule, key.subject);
-}
-
-std::vector<SubjectRow> SqliteTransaction::subjects_due(ScheduleId schedule, Instant until, std::size_t limit) {
-  queries_->subjects_due.with(schedule, until, limit);
-  return all(queries_->subjects_due, read_subject_row);
-}
-
-std::optional<OutcomeRow> SqliteTransaction::outcome(ScheduleId schedule, std::string_view subject, Instant slot) {
-  queries_->outcome.with(schedule, subject, slot);
-  return one(queries_->outcome, read_outcome_row);
-}
-
-void SqliteTransaction::put_outcome(const OutcomeRow& row) {
-  queries_->put_outcome.run(row.schedule, row.subject, row.slot, row.until, row.count, OrNull{row.job}, row.outcome,
-                            row.parked, OrNull{row.reason}, row.at);
-}
-
-void SqliteTransaction::erase_outcome(ScheduleId schedule, std::string_view subject, Instant slot) {
-  queries_->delete_outcome.run(schedule, subject, slot);
-}
-
-std::vector<OutcomeRow> SqliteTransaction::outcomes_above(const OutcomeKey& after, std::size_t limit) {
-  queries_->outcomes_above.with(after.schedule, after.subject, after.slot, limit);
-  return all(queries_->outcomes_above, read_outcome_row);
-}
-
-std::vector<JobId> SqliteTransaction::jobs_without_outcome(ScheduleId schedule) {
-  queries_->jobs_without_outcome.with(schedule);
-  return all(queries_->jobs_without_outcome, read_id);
-}
-
-void SqliteTransaction::erase_outcome_counts(ScheduleId schedule, Instant midnight) {
-  const auto day = std::chrono::floor<std::chrono::days>(midnight).time_since_epoch().count();
-  queries_->delete_outcome_counts.run(schedule, day);
-}
-
-void SqliteTransaction::add_outcome_count(ScheduleId schedule, Instant slot, JobState outcome, std::int64_t change) {
-  sums_.outcomes[{schedule, std::chrono::floor<std::chrono::minutes>(slot), outcome}] += change;
 }
 
 // ---- Documents, audit -------------------------------------------------------------------------------------------

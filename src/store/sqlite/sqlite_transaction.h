@@ -3,6 +3,8 @@
 #pragma once
 
 #include <map>
+#include <string>
+#include <unordered_map>
 
 #include "store/sqlite/connection.h"
 #include "store/sqlite/interned_names.h"
@@ -89,16 +91,23 @@ class SqliteTransaction final : public Transaction {
   std::optional<SubjectRow> subject(ScheduleId schedule, std::string_view subject) override;
   std::vector<SubjectRow> subjects_above(const SubjectKey& after, std::size_t limit) override;
   void erase_subject(const SubjectKey& key) override;
-  void put_subject(const SubjectRow& row) override;
+  bool is_enabled(ScheduleId schedule, std::string_view subject) override;
+  bool insert_subject(const SubjectRow& row) override;
+  void update_subject(std::optional<Instant> next_at_before, const SubjectRow& row) override;
+  void add_subjects(ScheduleId schedule, std::int64_t change) override;
+  std::optional<Instant> next_subject_at(ScheduleId schedule) override;
   std::vector<SubjectRow> subjects_due(ScheduleId schedule, Instant until, std::size_t limit) override;
 
   std::optional<OutcomeRow> outcome(ScheduleId schedule, std::string_view subject, Instant slot) override;
-  void put_outcome(const OutcomeRow& row) override;
+  std::optional<OutcomeRow> outcome_until(ScheduleId schedule, std::string_view subject, Instant slot) override;
+  bool insert_outcome(const OutcomeRow& row) override;
+  void update_outcome(const OutcomeRow& row) override;
+  std::size_t open_outcomes(ScheduleId schedule, std::string_view subject, Instant from, std::size_t most) override;
   void erase_outcome(ScheduleId schedule, std::string_view subject, Instant slot) override;
   std::vector<OutcomeRow> outcomes_above(const OutcomeKey& after, std::size_t limit) override;
-  std::vector<JobId> jobs_without_outcome(ScheduleId schedule) override;
-  void erase_outcome_counts(ScheduleId schedule, Instant midnight) override;
-  void add_outcome_count(ScheduleId schedule, Instant slot, JobState outcome, std::int64_t change) override;
+  void erase_outcome_counts(ScheduleId schedule, std::int64_t day) override;
+  void add_outcome_count(ScheduleId schedule, std::int64_t local_minute, JobState outcome,
+                         std::int64_t change) override;
 
   std::optional<Document> document(const DocumentKey& key) override;
   std::vector<Document> documents_above(const DocumentKey& after, std::size_t limit) override;
@@ -110,11 +119,35 @@ class SqliteTransaction final : public Transaction {
   // Counts are added up and written once, at the commit.
   struct Sums {
     std::map<std::pair<LaneId, JobState>, std::int64_t> jobs;
-    std::map<std::tuple<ScheduleId, Instant, JobState>, std::int64_t> outcomes;
+    std::map<std::tuple<ScheduleId, std::int64_t, JobState>, std::int64_t> outcomes;  // by local minute
   };
+  // Those of subjects that this transaction has come by. Found without copying a name: planning asks for each of a
+  // thousand a few times.
+  struct SubjectName {
+    ScheduleId schedule;
+    std::string_view subject;
+    bool operator==(const SubjectName&) const = default;
+  };
+  struct NameHash {
+    using is_transparent = void;
+    std::size_t operator()(const SubjectName& name) const {
+      return std::hash<std::string_view>()(name.subject) + static_cast<std::size_t>(name.schedule.value);
+    }
+    std::size_t operator()(const SubjectKey& key) const { return operator()(SubjectName{key.schedule, key.subject}); }
+  };
+  struct SameName {
+    using is_transparent = void;
+    bool operator()(const SubjectKey& a, const SubjectKey& b) const { return a == b; }
+    bool operator()(const SubjectKey& a, const SubjectName& b) const {
+      return a.schedule == b.schedule && a.subject == b.subject;
+    }
+    bool operator()(const SubjectName& a, const SubjectKey& b) const { return operator()(b, a); }
+  };
+  using SubjectIds = std::unordered_map<SubjectKey, std::int64_t, NameHash, SameName>;
   void write_sums();
   void look_for_dependencies();
   std::string long_payload(JobId id);
+  std::optional<std::int64_t> subject_id(ScheduleId schedule, std::string_view subject);
 
   Connection& connection_;
   InternedNames names_;
@@ -122,6 +155,7 @@ class SqliteTransaction final : public Transaction {
   InternedNames::Mark names_at_savepoint_;
   Sums sums_;
   Sums sums_at_savepoint_;
+  SubjectIds subject_ids_;
   // No question is asked of a table that is empty, as this one mostly is.
   bool has_dependencies_ = false;
   bool had_dependencies_ = false;  // when the transaction began

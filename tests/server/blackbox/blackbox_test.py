@@ -496,11 +496,18 @@ class Operations(unittest.TestCase):
         with Server(PROGRAM, "--log-level", "error") as server:
             self.assertEqual(self.ended(server), [])
 
-    def test_what_nothing_uses_yet_is_a_warning(self):
-        with Server(PROGRAM, *self.settings(scheduler__max_backfill_windows=3, sat_ratio=0.5)) as server:
-            warned = [line["msg"] for line in self.ended(server) if line["level"] == "warn"]
-        self.assertEqual(len(warned), 1)
-        self.assertIn("scheduler.max_backfill_windows", warned[0])
+    def test_settings_of_windows_hold_for_schedules_that_say_nothing(self):
+        settings = self.settings(scheduler__max_backfill_windows=3, scheduler__min_window_seconds=1800)
+        with Server(PROGRAM, "--clock", "2026-01-02T00:00:00Z@0", *settings) as server:
+            windows = {"trigger": {"kind": "windows", "interval": "1h"}, "job": {"type": "sync"}}
+            self.assertEqual(server.put(T + "/schedules/sync", windows).status, 201)
+            self.assertEqual(server.put(T + "/schedules/short", {**windows, "trigger": {"kind": "windows", "interval": "20m"}}).status, 422)
+            self.assertEqual(server.put(T + "/schedules/sync/subjects/a", {"interval": "20m"}).status, 422)
+            self.assertEqual(server.put(T + "/schedules/sync/subjects/a", {"cursor_end": "2026-01-01T00:00:00Z"}).status, 201)
+            server.post("/v1/clock", {"advance": "1s"})
+            self.assertEqual(len(server.get(T + "/jobs?schedule=sync").json["items"]), 3)
+            self.assertIn("3 windows are open", server.get(T + "/schedules/sync/subjects/a/explain").json["summary"])
+            self.assertEqual([line["msg"] for line in self.ended(server) if line["level"] == "warn"], [])
 
     def test_a_start_that_fails_says_why(self):
         with tempfile.TemporaryDirectory(prefix="carillon-blackbox-") as folder:

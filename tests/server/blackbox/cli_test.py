@@ -107,6 +107,54 @@ class CommandLine(unittest.TestCase):
         self.exits(DONE, "schedules", "delete", "digest")
         self.exits(NOT_FOUND, "schedules", "show", "digest")
 
+    def test_subjects_from_a_file_and_back(self):
+        self.server.put(T + "/schedules/cli-digest", {"trigger": {"kind": "delivery", "due": "08:00"}, "enabled": False, "job": {"type": "never"}})
+        path = os.path.join(self.server.folder, "users.ndjson")
+        with open(path, "w", encoding="utf-8") as file:
+            for i in range(12_000):
+                file.write(json.dumps({"subject": f"user-{i:05}", "due": f"{i % 24:02}:00"}) + "\n")
+        self.assertEqual(self.answer("subjects", "import", "cli-digest", path), {"created": 12_000, "updated": 0, "unchanged": 0})
+        exported = self.exits(DONE, "subjects", "export", "cli-digest").stdout
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual([json.loads(line) for line in exported.splitlines()], [json.loads(line) for line in file])
+        self.assertEqual(self.answer("subjects", "import", "cli-digest", "-", stdin=exported)["unchanged"], 12_000)
+        bad = exported.splitlines()[:7000] + ['{"subject": "x", "due": "25:00"}']
+        ran = self.exits(USAGE, "subjects", "import", "cli-digest", "-", stdin="\n".join(bad))
+        self.assertIn("standard input line 7001: ", ran.stderr)
+        self.assertIn("lines 1 to 5000 were imported: 0 created, 0 updated, 5000 unchanged", ran.stderr)
+        code, text = self.on_terminal("subjects", "import", "cli-digest", path)
+        self.assertEqual(code, DONE, text)
+        self.assertIn("import KiB", text)
+        self.assertIn("0 created, 0 updated, 12000 unchanged", text)
+
+    def test_a_subject_from_the_shell(self):
+        self.server.put(T + "/schedules/cli-sub", {"trigger": {"kind": "delivery", "due": "08:00"}, "job": {"type": "cli.sub"}})
+        self.assertEqual(self.answer("subjects", "put", "cli-sub", "ada/1", "--due", "07:30", "--timezone", "Europe/Paris")["due"], "07:30")
+        self.assertEqual(self.answer("subjects", "patch", "cli-sub", "ada/1", '{"due": null}')["due"], None)
+        self.assertEqual(self.answer("subjects", "show", "cli-sub", "ada/1")["timezone"], "Europe/Paris")
+        self.assertEqual([one["subject"] for one in self.answer("subjects", "list", "cli-sub", "--enabled")["items"]], ["ada/1"])
+        self.assertEqual(len(self.answer("subjects", "preview", "cli-sub", "ada/1", "--count", "2")["items"]), 2)
+        self.assertIn("summary", self.answer("subjects", "explain", "cli-sub", "ada/1"))
+        self.assertIn("summary", self.answer("explain", "cli-sub/ada/1"))
+        self.assertEqual(self.answer("subjects", "trigger", "cli-sub", "ada/1", "--payload", "{}")["subject"], "ada/1")
+        self.assertEqual(self.answer("schedules", "outcomes", "cli-sub", "--date", "2020-01-01")["counts"]["success"], 0)
+        for words in (["subjects", "list", "cli-sub"], ["subjects", "show", "cli-sub", "ada/1"], ["subjects", "preview", "cli-sub", "ada/1"],
+                      ["schedules", "outcomes", "cli-sub"], ["schedules", "outcomes", "cli-sub", "--items"]):
+            code, text = self.on_terminal(*words, NO_COLOR="1")
+            self.assertEqual(code, DONE, text)
+            self.assertFalse(text.startswith("{"), text)
+        self.exits(DONE, "subjects", "delete", "cli-sub", "ada/1")
+        self.exits(NOT_FOUND, "subjects", "show", "cli-sub", "ada/1")
+        self.exits(USAGE, "subjects", "put", "cli-sub", "x", "--interval", "1h")
+
+    def test_windows_by_hand_from_the_shell(self):
+        self.server.put(T + "/schedules/cli-win", {"trigger": {"kind": "windows", "interval": "1h"}, "job": {"type": "cli.win"}})
+        self.answer("subjects", "put", "cli-win", "a")
+        job = self.answer("schedules", "trigger", "cli-win", "--subject", "a", "--window-start", "2026-01-01", "--window-end", "2026-01-01T01:00")
+        self.assertEqual(job["payload"]["window_end"], "2026-01-01T01:00:00.000Z")
+        self.assertEqual(self.answer("schedules", "backfill", "cli-win", "--from", "2026-01-01", "--to", "2026-01-02")["done"], 24)
+        self.exits(USAGE, "schedules", "trigger", "cli-win", "--subject", "a")
+
     def test_parked_jobs_in_bulk(self):
         for _ in range(3):
             self.enqueue("cli.parked")

@@ -95,7 +95,8 @@ class Page:
         body = operation.get("requestBody")
         shown = None
         if body:
-            schema = body["content"]["application/json"]["schema"]
+            (body_kind, content), = body["content"].items()
+            schema = content["schema"]
             shown = self.example_of(schema)
             rows = list(self.fields(schema))
             if rows:
@@ -129,7 +130,9 @@ class Page:
             line += ' -H "Authorization: Bearer $KEY"'
         elif "signature" in operation["description"]:
             line += ' -H "webhook-id: $ID" -H "webhook-timestamp: $AT" -H "webhook-signature: $SIGNATURE"'
-        if shown is not None:
+        if shown is not None and body_kind != "application/json":
+            line += " --data-binary @LINES"
+        elif shown is not None:
             line += f" -d '{json.dumps(shown, ensure_ascii=False)}'"
         yield f"```console\n$ {line}\n```\n"
 

@@ -21,9 +21,10 @@ class Answer:
 class Server:
     """with Server(program) as server: server.get("/v1/status")"""
 
-    def __init__(self, program, *flags, folder=None):
+    def __init__(self, program, *flags, folder=None, environment=None):
         self.program = program
         self.flags = flags
+        self.environment = {"PATH": os.environ["PATH"], **(environment or {})}
         self.own_folder = None if folder else tempfile.TemporaryDirectory(prefix="carillon-blackbox-")
         self.folder = folder or self.own_folder.name
         self.reference = None
@@ -34,9 +35,8 @@ class Server:
         return self
 
     def start(self):
-        environment = {"PATH": os.environ["PATH"]}
         self.process = subprocess.Popen([self.program, "serve", "--listen", "127.0.0.1:0", *self.flags], cwd=self.folder,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment)
         said = ""
         while True:
             line = self.process.stdout.readline()

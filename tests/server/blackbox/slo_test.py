@@ -29,6 +29,16 @@ argv = ["/bin/sleep", "0.3"]
 kind = "exec"
 argv = ["/bin/false"]
 """
+MISSED = """
+slo_eval_ms = 200
+slo_window_minutes = 10
+breach_consecutive = 2
+cutoff_rate_max = 0.2
+stalled_max = 0
+tick_budget_ms = 1
+depth_avg_max = 1000000
+event_log = "events.ndjson"
+"""
 
 
 class Slo(unittest.TestCase):
@@ -126,6 +136,70 @@ class Slo(unittest.TestCase):
                                capture_output=True, text=True, timeout=60, env={"PATH": os.environ["PATH"]})
         self.assertEqual(piped.returncode, 0, piped.stderr)
         self.assertEqual([item["name"] for item in json.loads(piped.stdout)["items"]], list(state))
+
+    def test_missed_cutoffs_parked_jobs_lost_leases_and_long_ticks_are_told(self):
+        """The other objectives, on a clock that is told; and one of them recovers and is breached again."""
+        server = self.serve(MISSED, "--clock", "2026-03-28T07:30:00Z@0")
+        wanted = {"cutoff_miss_rate", "dlq", "stalled", "tick_budget"}
+        digest = T + "/schedules/digest"
+        server.put(digest, {"trigger": {"kind": "delivery", "due": "08:00"}, "job": {"type": "digest"}})
+        server.put(digest + "/subjects/ada", {})
+        server.put(T + "/schedules/many", {"trigger": {"kind": "daily", "at": "08:00"}, "fan_out": True, "job": {"type": "nobody"}})
+        server.call("POST", T + "/schedules/many/subjects/import", raw="".join(f'{{"subject": "u{i}"}}\n' for i in range(2000)))
+        server.post(T + "/jobs", {"type": "parked"})
+        server.post(T + "/jobs", {"type": "lost"})
+        job, = server.post(T + "/leases", {"worker": "w", "types": ["parked"]}).json["items"]
+        server.post(f"{T}/jobs/{job['id']}/fail", {"token": job["token"], "error": "no", "permanent": True})
+        server.post(T + "/leases", {"worker": "w", "types": ["lost"], "lease": "1s"})
+        server.post("/v1/clock", {"to": "2026-03-28T08:00:01Z"})
+
+        def breached():
+            return {name for name, item in self.state(server).items() if item["state"] == "breached"}
+        self.until(lambda: breached() == wanted)
+        state = self.state(server)
+        self.assertEqual({name for name, item in state.items() if item["state"] == "ok"}, {"saturation", "queue_pressure", "job_latency"})
+        missed = state["cutoff_miss_rate"]
+        self.assertEqual((missed["value"], missed["threshold"], missed["unit"], missed["window"], missed["samples"], missed["due_bucket"]),
+                         (1, 0.2, "ratio", "10m", 1, 480))
+        self.assertEqual((state["dlq"]["value"], state["dlq"]["threshold"], state["stalled"]["value"]), (1, 0, 1))
+        self.assertEqual({name for name, value in self.metric(server).items() if value == 1}, wanted)
+        line, = [line for line in self.logged("SLO breached") if line["slo"] == "cutoff_miss_rate"]
+        self.assertEqual({key: line[key] for key in ("level", "value", "threshold", "unit", "window", "samples", "breaches_in_a_row", "due_bucket")},
+                         {"level": "warn", "value": 1, "threshold": 0.2, "unit": "ratio", "window": "10m", "samples": 1, "breaches_in_a_row": 2, "due_bucket": 480})
+        event, = [e for e in self.told(server) if e["event"] == "slo.breach" and e["metadata"]["slo"] == "cutoff_miss_rate"]
+        self.assertEqual((event["measurements"], event["metadata"]["due_bucket"], event["metadata"]["window"]), ({"value": 1, "threshold": 0.2}, 480, "10m"))
+
+        # Enough deliveries that succeed: it recovers, and only it.
+        server.call("POST", digest + "/subjects/import", raw="".join(f'{{"subject": "user-{i}", "due": "09:00"}}\n' for i in range(30)))
+        server.post("/v1/clock", {"to": "2026-03-28T08:30:00Z"})
+        jobs = server.post(T + "/leases", {"worker": "w", "types": ["digest"], "limit": 100}).json["items"]
+        self.assertEqual(len(jobs), 30)
+        server.post(T + "/leases/settle", {"items": [{"id": job["id"], "token": job["token"], "complete": {}} for job in jobs]})
+        self.until(lambda: breached() == wanted - {"cutoff_miss_rate"})
+        self.assertEqual(self.metric(server)["cutoff_miss_rate"], 0)
+        recovered, = self.logged("SLO recovered")
+        self.assertEqual((recovered["level"], recovered["slo"]), ("info", "cutoff_miss_rate"))
+        # And too many that do not: a second warning, about another minute of the day.
+        server.call("POST", digest + "/subjects/import", raw="".join(f'{{"subject": "late-{i}", "due": "10:00"}}\n' for i in range(30)))
+        server.post("/v1/clock", {"to": "2026-03-28T10:00:01Z"})
+        self.until(lambda: breached() == wanted)
+        self.assertEqual(self.state(server)["cutoff_miss_rate"]["due_bucket"], 600)
+        time.sleep(1)
+        self.assertEqual(sorted(line["slo"] for line in self.logged("SLO breached")), sorted([*wanted, "cutoff_miss_rate"]))
+        self.assertEqual(sorted(e["metadata"]["slo"] for e in self.told(server) if e["event"] == "slo.breach"), sorted([*wanted, "cutoff_miss_rate"]))
+        self.assertEqual(len(self.logged("SLO recovered")), 1)
+        self.assertGreater(server.check_answers(), 10)
+
+    def test_every_metric_has_its_name(self):
+        server = self.serve(SLOW)
+        server.put(T + "/schedules/s", {"trigger": {"kind": "every", "every": "1s"}, "job": {"type": "slow"}})
+        self.until(lambda: 'carillon_finalized_total{status="success"}' in server.get("/metrics").body.decode())
+        names = set(line.split()[2] for line in server.get("/metrics").body.decode().splitlines() if line.startswith("# TYPE "))
+        wanted = {f"carillon_jobs_{word}_total" for word in ("picked", "succeeded", "failed", "deferred", "dlq", "stalled")}
+        wanted |= {f"carillon_{word}" for word in ("handler_duration_ms", "lease_wait_ms", "tick_duration_ms", "queue_depth", "in_flight",
+                                                   "start_lateness_ms", "finalized_total", "slo_breached",
+                                                   "subjects_swept_total", "subjects_repaired_total")}
+        self.assertLessEqual(wanted, names)
 
     def test_telemetry_of_a_run(self):
         """E1 to E5: each with the fields of the seed; levels at least once a tick."""

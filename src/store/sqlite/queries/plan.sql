@@ -1,9 +1,11 @@
 -- name: schedule_by_name
-SELECT id, tenant, name, revision, generation, definition, enabled, paused_until, deleted_at, created_at, updated_at
+SELECT id, tenant, name, revision, generation, definition, enabled, paused_until, deleted_at, created_at, updated_at,
+       subjects, first_job
   FROM schedules WHERE tenant = ?1 AND name = ?2
 
 -- name: schedule_by_id
-SELECT id, tenant, name, revision, generation, definition, enabled, paused_until, deleted_at, created_at, updated_at
+SELECT id, tenant, name, revision, generation, definition, enabled, paused_until, deleted_at, created_at, updated_at,
+       subjects, first_job
   FROM schedules WHERE id = ?1
 
 -- name: insert_schedule
@@ -13,7 +15,7 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
 
 -- name: update_schedule
 UPDATE schedules SET revision = ?2, generation = ?3, definition = ?4, enabled = ?5, paused_until = ?6, deleted_at = ?7,
-                     created_at = ?8, updated_at = ?9
+                     created_at = ?8, updated_at = ?9, subjects = ?10, first_job = ?11
  WHERE id = ?1
 
 -- name: schedule_heads
@@ -23,7 +25,8 @@ SELECT s.id, s.enabled, s.paused_until,
   FROM schedules s WHERE s.id > ?1 AND s.deleted_at IS NULL ORDER BY s.id LIMIT ?2
 
 -- name: schedules_above
-SELECT id, tenant, name, revision, generation, definition, enabled, paused_until, deleted_at, created_at, updated_at
+SELECT id, tenant, name, revision, generation, definition, enabled, paused_until, deleted_at, created_at, updated_at,
+       subjects, first_job
   FROM schedules WHERE id > ?1 ORDER BY id LIMIT ?2
 
 -- name: delete_schedule
@@ -33,46 +36,98 @@ DELETE FROM schedules WHERE id = ?1
 SELECT EXISTS (SELECT 1 FROM subjects WHERE schedule = ?1) OR EXISTS (SELECT 1 FROM outcomes WHERE schedule = ?1)
 
 -- name: subject
-SELECT schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state, deleted_at
-  FROM subjects WHERE schedule = ?1 AND subject = ?2
+SELECT schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state, deleted_at, enabled,
+       status, last_slot, last_run_at, id
+  FROM subjects WHERE schedule = ?1 AND subject = ?2 AND generation >= 0
 
--- name: put_subject
-INSERT INTO subjects (schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state,
-                      deleted_at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
-ON CONFLICT DO UPDATE SET generation = excluded.generation, version = excluded.version, next_at = excluded.next_at, position = excluded.position,
-                          open_job = excluded.open_job, cursor = excluded.cursor, overrides = excluded.overrides,
-                          state = excluded.state, deleted_at = excluded.deleted_at
+-- name: subject_by_id
+SELECT schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state, deleted_at, enabled,
+       status, last_slot, last_run_at
+  FROM subjects WHERE id = ?1 AND generation >= 0
+
+-- name: subject_id
+SELECT id FROM subjects WHERE schedule = ?1 AND subject = ?2
+
+-- One that has outcomes and was never put: its name alone, which nobody sees, and which goes with its last outcome.
+-- name: insert_name
+INSERT INTO subjects (id, schedule, subject, generation, version, enabled)
+VALUES ((SELECT coalesce(max(id), ?3) + 1 FROM subjects WHERE id > ?3 AND id < ?3 + (1 << 36)), ?1, ?2, -1, 0, 1)
+
+-- name: delete_name
+DELETE FROM subjects WHERE id = ?2 AND generation < 0
+   AND NOT EXISTS (SELECT 1 FROM outcomes WHERE schedule = ?1 AND subject = ?2)
+
+-- name: is_enabled
+SELECT enabled FROM subjects WHERE schedule = ?1 AND subject = ?2
+
+-- Behind the last of its minute, ?16 (the migration says why).
+-- name: insert_subject
+INSERT INTO subjects (id, schedule, subject, generation, version, position, open_job, cursor, overrides, state, deleted_at,
+                      enabled, status, last_slot, last_run_at, next_at)
+VALUES ((SELECT coalesce(max(id), ?16) + 1 FROM subjects WHERE id > ?16 AND id < ?16 + (1 << 36)), ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
+ON CONFLICT DO UPDATE SET generation = ?3, version = ?4, position = ?5, open_job = ?6, cursor = ?7, overrides = ?8,
+                          state = ?9, deleted_at = ?10, enabled = ?11, status = ?12, last_slot = ?13,
+                          last_run_at = ?14, next_at = ?15
+ WHERE generation < 0
+
+-- Without its next time: the index stays as it is.
+-- name: update_subject
+UPDATE subjects SET generation = ?2, version = ?3, position = ?4, open_job = ?5, cursor = ?6, overrides = ?7,
+                    state = ?8, deleted_at = ?9, enabled = ?10, status = ?11, last_slot = ?12, last_run_at = ?13
+ WHERE id = ?1
+
+-- name: move_subject
+UPDATE subjects SET generation = ?2, version = ?3, position = ?4, open_job = ?5, cursor = ?6, overrides = ?7,
+                    state = ?8, deleted_at = ?9, enabled = ?10, status = ?11, last_slot = ?12, last_run_at = ?13,
+                    next_at = ?14
+ WHERE id = ?1
+
+-- name: add_subjects
+UPDATE schedules SET subjects = subjects + ?2 WHERE id = ?1
+
+-- name: next_subject_at
+SELECT next_at FROM subjects INDEXED BY subjects_due WHERE schedule = ?1 AND next_at IS NOT NULL ORDER BY next_at LIMIT 1
 
 -- name: subjects_above
-SELECT schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state, deleted_at
-  FROM subjects WHERE (schedule, subject) > (?1, ?2) ORDER BY schedule, subject LIMIT ?3
+SELECT schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state, deleted_at, enabled,
+       status, last_slot, last_run_at
+  FROM subjects WHERE (schedule, subject) > (?1, ?2) AND generation >= 0 ORDER BY schedule, subject LIMIT ?3
 
 -- name: delete_subject
-DELETE FROM subjects WHERE schedule = ?1 AND subject = ?2
+DELETE FROM subjects WHERE id = ?1
 
 -- name: subjects_due
-SELECT schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state, deleted_at
+SELECT schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state, deleted_at, enabled,
+       status, last_slot, last_run_at, id
   FROM subjects INDEXED BY subjects_due
  WHERE schedule = ?1 AND next_at IS NOT NULL AND next_at <= ?2 ORDER BY next_at, subject LIMIT ?3
 
+-- Of one subject: its name is known to whoever asks.
 -- name: outcome
-SELECT schedule, subject, slot, until, count, job, outcome, parked, reason, at
+SELECT schedule, ?4, slot, until, count, job, outcome, parked, reason, at, local_minute
   FROM outcomes WHERE schedule = ?1 AND subject = ?2 AND slot = ?3
 
 -- name: outcomes_above
-SELECT schedule, subject, slot, until, count, job, outcome, parked, reason, at
-  FROM outcomes WHERE (schedule, subject, slot) > (?1, ?2, ?3) ORDER BY schedule, subject, slot LIMIT ?4
+SELECT o.schedule, s.subject, o.slot, o.until, o.count, o.job, o.outcome, o.parked, o.reason, o.at, o.local_minute
+  FROM outcomes o CROSS JOIN subjects s ON s.id = o.subject
+ WHERE (o.schedule, o.subject, o.slot) > (?1, ?2, ?3) ORDER BY o.schedule, o.subject, o.slot LIMIT ?4
 
--- name: jobs_without_outcome
-SELECT job FROM outcomes WHERE schedule = ?1 AND job IS NOT NULL AND outcome IS NULL ORDER BY job DESC
+-- name: outcome_until
+SELECT schedule, ?4, slot, until, count, job, outcome, parked, reason, at, local_minute
+  FROM outcomes WHERE schedule = ?1 AND subject = ?2 AND slot <= ?3 ORDER BY slot DESC LIMIT 1
 
--- name: put_outcome
-INSERT INTO outcomes (schedule, subject, slot, until, count, job, outcome, parked, reason, at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
-ON CONFLICT DO UPDATE SET until = excluded.until, count = excluded.count, job = excluded.job,
-                          outcome = excluded.outcome, parked = excluded.parked, reason = excluded.reason,
-                          at = excluded.at
+-- name: open_outcomes
+SELECT count(*) FROM (SELECT 1 FROM outcomes WHERE schedule = ?1 AND subject = ?2 AND slot >= ?3 AND outcome IS NULL
+                         AND parked = 0 LIMIT ?4)
+
+-- name: insert_outcome
+INSERT INTO outcomes (schedule, subject, slot, until, count, job, outcome, parked, reason, at, local_minute)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT DO NOTHING
+
+-- name: update_outcome
+UPDATE outcomes SET until = ?4, count = ?5, job = ?6, outcome = ?7, parked = ?8, reason = ?9, at = ?10,
+                    local_minute = ?11
+ WHERE schedule = ?1 AND subject = ?2 AND slot = ?3
 
 -- name: delete_outcome
 DELETE FROM outcomes WHERE schedule = ?1 AND subject = ?2 AND slot = ?3

@@ -51,47 +51,62 @@ SELECT l.queue, c.state, c.count FROM lanes l JOIN counts c ON c.lane = l.id
 SELECT id, tenant, queue FROM lanes WHERE tenant = ?1
 
 -- name: view_schedule
-SELECT id, tenant, name, revision, generation, definition, enabled, paused_until, deleted_at, created_at, updated_at
+SELECT id, tenant, name, revision, generation, definition, enabled, paused_until, deleted_at, created_at, updated_at,
+       subjects, first_job
   FROM schedules WHERE tenant = ?1 AND name = ?2 AND deleted_at IS NULL
 
 -- name: view_schedules
-SELECT id, tenant, name, revision, generation, definition, enabled, paused_until, deleted_at, created_at, updated_at
+SELECT id, tenant, name, revision, generation, definition, enabled, paused_until, deleted_at, created_at, updated_at,
+       subjects, first_job
   FROM schedules WHERE tenant = ?1 AND name > ?2 AND deleted_at IS NULL ORDER BY name LIMIT ?3
 
 -- name: view_subject
-SELECT schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state, deleted_at
+SELECT schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state, deleted_at, enabled,
+       status, last_slot, last_run_at
   FROM subjects WHERE schedule = ?1 AND subject = ?2 AND deleted_at IS NULL
    AND generation = (SELECT generation FROM schedules WHERE id = ?1 AND deleted_at IS NULL)
 
 -- name: view_subjects
-SELECT schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state, deleted_at
-  FROM subjects WHERE schedule = ?1 AND deleted_at IS NULL
+SELECT schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state, deleted_at, enabled,
+       status, last_slot, last_run_at
+  FROM subjects WHERE schedule = ?1 AND subject >= ?2 AND deleted_at IS NULL
    AND generation = (SELECT generation FROM schedules WHERE id = ?1 AND deleted_at IS NULL)
- ORDER BY subject LIMIT ?2
+ ORDER BY subject
 
--- name: view_subjects_after
-SELECT schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state, deleted_at
-  FROM subjects WHERE schedule = ?1 AND subject > ?2 AND deleted_at IS NULL
-   AND generation = (SELECT generation FROM schedules WHERE id = ?1 AND deleted_at IS NULL)
- ORDER BY subject LIMIT ?3
+-- name: view_subjects_due
+SELECT schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state, deleted_at, enabled,
+       status, last_slot, last_run_at
+  FROM subjects INDEXED BY subjects_due
+ WHERE schedule = ?1 AND next_at IS NOT NULL AND (next_at, subject) >= (?2, ?3) AND next_at <= ?4
+   AND deleted_at IS NULL AND generation = (SELECT generation FROM schedules WHERE id = ?1 AND deleted_at IS NULL)
+ ORDER BY next_at, subject
 
 -- name: view_cursor
-SELECT cursor FROM subjects WHERE schedule = ?1 AND subject = ?2
+SELECT cursor FROM subjects WHERE schedule = ?1 AND subject = ?2 AND generation >= 0
 
 -- name: view_outcomes
-SELECT schedule, subject, slot, until, count, job, outcome, parked, reason, at
-  FROM outcomes WHERE schedule = ?1 AND slot >= ?2 AND slot < ?3 ORDER BY subject, slot LIMIT ?4
+SELECT o.schedule, s.subject, o.slot, o.until, o.count, o.job, o.outcome, o.parked, o.reason, o.at, o.local_minute
+  FROM subjects s INDEXED BY subjects_by_name CROSS JOIN outcomes o ON o.schedule = s.schedule AND o.subject = s.id
+ WHERE s.schedule = ?1 AND o.slot >= ?2 AND o.slot < ?3 ORDER BY s.subject, o.slot LIMIT ?4
 
 -- name: view_outcomes_of
-SELECT schedule, subject, slot, until, count, job, outcome, parked, reason, at
-  FROM outcomes WHERE schedule = ?1 AND subject = ?2 AND slot >= ?3 AND slot < ?4 ORDER BY slot LIMIT ?5
+SELECT schedule, ?2, slot, until, count, job, outcome, parked, reason, at, local_minute
+  FROM outcomes WHERE schedule = ?1 AND subject = (SELECT id FROM subjects WHERE schedule = ?1 AND subject = ?2)
+   AND slot >= ?3 AND slot < ?4 ORDER BY slot LIMIT ?5
 
--- name: view_windows
-SELECT schedule, subject, slot, until, count, job, outcome, parked, reason, at
-  FROM outcomes WHERE schedule = ?1 AND subject = ?2 ORDER BY slot
+-- With those that have none, so that whoever reads can look at the time.
+-- name: view_outcomes_after
+SELECT s.schedule, s.subject, o.slot, o.until, o.count, o.job, o.outcome, o.parked, o.reason, o.at, o.local_minute
+  FROM subjects s INDEXED BY subjects_by_name LEFT JOIN outcomes o ON o.schedule = s.schedule AND o.subject = s.id
+ WHERE s.schedule = ?1 AND s.subject >= ?2 AND (s.subject > ?2 OR o.slot > ?3) ORDER BY s.subject, o.slot
+
+-- name: view_outcomes_back
+SELECT schedule, ?2, slot, until, count, job, outcome, parked, reason, at, local_minute
+  FROM outcomes WHERE schedule = ?1 AND subject = (SELECT id FROM subjects WHERE schedule = ?1 AND subject = ?2)
+ ORDER BY slot DESC
 
 -- name: view_outcome_counts
-SELECT minute, outcome, count FROM outcome_counts WHERE schedule = ?1 AND day = ?2 AND count <> 0
+SELECT minute, outcome, count FROM outcome_counts WHERE schedule = ?1 AND day = ?2 AND count > 0
  ORDER BY minute, outcome
 
 -- name: view_document

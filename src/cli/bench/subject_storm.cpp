@@ -1,0 +1,76 @@
+#include "cli/bench/subject_storm.h"
+
+#include <carillon/engine.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <thread>
+
+#include "base/clock.h"
+#include "cli/bench/hand_engine.h"
+#include "cli/bench/measuring.h"
+#include "cli/bench/raw_subjects.h"
+#include "cli/subjects_import.h"
+
+namespace carillon {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::chrono::hours kWindow{19};
+constexpr auto kLook = milliseconds(20);
+
+// The windows open at `start`, and stay open long enough for any run.
+std::string storm_schedule(Instant start) {
+  const std::string due = format_instant(start + kWindow).substr(11, 8);
+  return fmt::format(R"({{"name":"digest","trigger":{{"kind":"delivery","due":"{}","window":"{}h"}},)"
+                     R"("job":{{"type":"digest.send","payload":{{"template":"digest","top":10}}}}}})",
+                     due, kWindow.count());
+}
+
+constexpr const char* kBeside =
+    R"({"name":"beside","trigger":{"kind":"every","every":"1s"},"job":{"type":"beside","payload":{}}})";
+
+}  // namespace
+
+void prepare_storm(const std::string& path, std::int64_t users) {
+  const Instant now = std::chrono::floor<std::chrono::seconds>(system_now());
+  HandEngine engine(path, now);
+  must(engine.client().put_schedule("default", storm_schedule(now + std::chrono::seconds(1))));
+  const auto chunk = static_cast<std::int64_t>(SubjectsImport().chunk_lines);
+  for (std::int64_t first = 0; first < users; first += chunk) {
+    std::string lines;
+    for (std::int64_t i = first; i < std::min(users, first + chunk); ++i) {
+      fmt::format_to(std::back_inserter(lines), "{{\"subject\":\"user-{:08}\"}}\n", i);
+    }
+    must(engine.client().import_subjects("default", "digest", lines));
+  }
+}
+
+Storm run_storm(const std::string& path, std::int64_t users) {
+  auto store = open_store("sqlite:" + path);
+  must(store);
+  Engine engine(**store, {.max_concurrency = 2, .leave_unhandled = true});
+  std::mutex mutex;
+  Storm storm;
+  engine.handle("beside", [&](JobContext& context) {
+    const std::chrono::duration<double> late = system_now() - context.job().run_at;
+    const std::scoped_lock lock(mutex);
+    storm.late_max = std::max(storm.late_max, late.count());
+    ++storm.jobs_beside;
+    return done();
+  });
+  must(engine.client().put_schedule("default", kBeside));
+  const auto begin = boot_now();
+  engine.run_in_background();
+  const std::string planned = "SELECT coalesce(sum(count), 0) FROM outcome_counts WHERE schedule = 1";
+  while (number_in(path, planned) < users) std::this_thread::sleep_for(kLook);
+  storm.seconds = std::chrono::duration<double>(boot_now() - begin).count();
+  engine.stop();
+  return storm;
+}
+
+}  // namespace carillon

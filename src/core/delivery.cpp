@@ -1,0 +1,238 @@
+#include "core/delivery.h"
+
+#include <algorithm>
+
+#include "base/mutant.h"
+#include "core/jitter.h"
+
+namespace carillon {
+
+namespace {
+
+using std::chrono::days;
+
+// More days in a row than can be excluded, and those that a change of the clocks may take.
+constexpr int kDaysScannedMax = static_cast<int>(kExcludeDatesMax) + 100;
+// A longer range is counted as at least so many.
+constexpr std::int64_t kDaysCountedMax = 4000;
+// The local date is never further than this from that of UTC, nor is a due time from its cutoff.
+constexpr days kDateSlack{3};
+
+constexpr LocalDays kDayMin{std::chrono::year(kYearMin) / 1 / 1};
+constexpr LocalDays kDayMax{std::chrono::year(kYearMax) / 12 / 31};
+
+LocalDays utc_day(Instant at) { return LocalDays(std::chrono::floor<days>(at).time_since_epoch()); }
+
+// Where clocks jump over `local`.
+Stretch stretch_after_gap(const Zone& zone, UnixSeconds shifted, LocalSeconds local) {
+  Stretch stretch = zone.stretch_at(shifted);
+  while (stretch.local_before_begin() > local) stretch = zone.stretch_at(stretch.begin - std::chrono::seconds(1));
+  return stretch;
+}
+
+ClosedOccurrences closed_day(const DeliveryDay& day, JobState outcome, std::string_view reason) {
+  return {.first = slot_of_day(day.day),
+          .until = std::nullopt,
+          .count = 1,
+          .outcome = outcome,
+          .reason = std::string(reason),
+          .local_minute = local_minute_of(day.due)};
+}
+
+// From `first` to `last`, both of them days of the calendar.
+ClosedOccurrences closed_days(const DeliveryCalendar& calendar, const DeliveryDay& first, const DeliveryDay& last,
+                              JobState outcome, std::string_view reason) {
+  ClosedOccurrences closed = closed_day(first, outcome, reason);
+  if (last.day <= first.day) return closed;
+  closed.until = slot_of_day(last.day);
+  for (auto day = calendar.after(first.day); day && day->day <= last.day && closed.count < kDaysCountedMax;
+       day = calendar.after(day->day)) {
+    ++closed.count;
+  }
+  return closed;
+}
+
+NewJob job_of_day(const PlanFacts& facts, const DeliveryTrigger& trigger, const DeliveryDay& day) {
+  const Schedule& schedule = facts.schedule;
+  NewJob job = job_of_subject(schedule.job, facts.tenant, facts.overrides);
+  const Instant slot = slot_of_day(day.day);
+  job.options.origin = Origin::scheduled;
+  job.options.retry = RetryFixed{.delay = trigger.retry_delay};
+  job.options.max_attempts = std::nullopt;
+  job.deadline = day.cutoff;
+  if (mutant(Mutant::cutoff_off_by_one)) job.deadline = add_clamped(day.cutoff, std::chrono::minutes(1));
+  job.run_at = day.start;
+  if (trigger.spread) {
+    const Duration room = day.cutoff - day.start - trigger.retry_delay - job.options.timeout;
+    const JitterKey key{.tenant = facts.tenant, .schedule = schedule.name, .subject = facts.subject, .slot = slot};
+    *job.run_at += jitter_of(key, std::max(room, Duration(0)));
+  }
+  job.occurrence = OccurrenceKey{.schedule = schedule.name,
+                                 .subject = std::string(facts.subject),
+                                 .slot = slot,
+                                 .until = std::nullopt,
+                                 .local_minute = local_minute_of(day.due)};
+  if (mutant(Mutant::naive_utc_day)) job.occurrence->slot = slot_of_day(utc_day(day.start));
+  return job;
+}
+
+// The days up to it have no occurrences, or have theirs.
+std::optional<Instant> raised(std::optional<Instant> position, LocalDays day) {
+  const Instant slot = slot_of_day(day);
+  return position ? std::max(*position, slot) : slot;
+}
+
+}  // namespace
+
+Instant slot_of_day(LocalDays day) { return Instant(std::chrono::sys_days(day.time_since_epoch())); }
+
+LocalDays day_of_slot(Instant slot) { return utc_day(slot); }
+
+DeliveryCalendar DeliveryCalendar::of(const PlanFacts& facts) {
+  Options options{.trigger = std::get<DeliveryTrigger>(facts.schedule.trigger),
+                  .times = {.zone = facts.zone,
+                            .dst = facts.schedule.dst,
+                            .created_at = {},
+                            .starts_at = facts.schedule.starts_at,
+                            .ends_at = facts.schedule.ends_at,
+                            .exclude_dates = facts.schedule.exclude_dates}};
+  if (facts.overrides.due) options.trigger.due = *facts.overrides.due;
+  return DeliveryCalendar(std::move(options));
+}
+
+std::optional<DeliveryDay> DeliveryCalendar::on(LocalDays day) const {
+  const Timetable::Options& times = options_.times;
+  if (day < kDayMin || day > kDayMax || times.exclude_dates.contains(day)) return std::nullopt;
+  DeliveryDay found{
+      .day = day, .start = {}, .cutoff = {}, .due = day + std::chrono::seconds(options_.trigger.due.seconds)};
+  const Zone::Mapping mapping = times.zone.resolve(found.due);
+  switch (mapping.kind) {
+    case Zone::Mapping::Kind::unique: found.cutoff = mapping.first; break;
+    case Zone::Mapping::Kind::overlap: {
+      const bool second = times.dst.overlap == DstOverlap::second;
+      found.cutoff = second ? mapping.second : mapping.first;
+      found.note = second ? DstNote::overlap_second : DstNote::overlap_first;
+      break;
+    }
+    case Zone::Mapping::Kind::gap: {
+      const Stretch after = stretch_after_gap(times.zone, mapping.first, found.due);
+      const bool no_such_day = after.local_before_begin() <= day && after.local_begin() >= day + days(1);
+      if (no_such_day || times.dst.gap == DstGap::skip) return std::nullopt;
+      const bool shift = times.dst.gap == DstGap::shift;
+      found.cutoff = shift ? mapping.first : after.begin;
+      found.note = shift ? DstNote::gap_shifted : DstNote::gap_next_valid;
+      break;
+    }
+  }
+  if (times.starts_at && found.cutoff <= *times.starts_at) return std::nullopt;
+  if (times.ends_at && found.cutoff > *times.ends_at) return std::nullopt;
+  found.start = found.cutoff - options_.trigger.window;
+  if (times.starts_at) found.start = std::max(found.start, *times.starts_at);
+  if (found.start < kInstantMin || found.cutoff > kInstantMax) return std::nullopt;
+  return found;
+}
+
+std::optional<LocalSeconds> DeliveryCalendar::skipped_on(LocalDays day) const {
+  const Timetable::Options& times = options_.times;
+  if (times.dst.gap != DstGap::skip || times.exclude_dates.contains(day)) return std::nullopt;
+  const LocalSeconds due = day + std::chrono::seconds(options_.trigger.due.seconds);
+  const Zone::Mapping mapping = times.zone.resolve(due);
+  if (mapping.kind != Zone::Mapping::Kind::gap) return std::nullopt;
+  const Instant at = mapping.first;
+  if ((times.starts_at && at <= *times.starts_at) || (times.ends_at && at > *times.ends_at)) return std::nullopt;
+  return due;
+}
+
+std::optional<DeliveryDay> DeliveryCalendar::find(LocalDays day, int step) const {
+  const Timetable::Options& times = options_.times;
+  for (int i = 0; i < kDaysScannedMax; ++i, day += days(step)) {
+    if (times.ends_at && step > 0 && day > utc_day(*times.ends_at) + kDateSlack) return std::nullopt;
+    if (times.starts_at && step < 0 && day < utc_day(*times.starts_at) - kDateSlack) return std::nullopt;
+    if (const auto found = on(day)) return found;
+  }
+  return std::nullopt;
+}
+
+std::optional<DeliveryDay> DeliveryCalendar::after(LocalDays day) const {
+  LocalDays from = std::clamp(day, kDayMin - days(1), kDayMax) + days(1);
+  if (options_.times.starts_at) from = std::max(from, utc_day(*options_.times.starts_at) - kDateSlack);
+  return find(from, 1);
+}
+
+std::optional<DeliveryDay> DeliveryCalendar::first_ahead(Instant at) const {
+  auto found = after(utc_day(at) - kDateSlack);
+  while (found && found->cutoff <= at) found = after(found->day);
+  return found;
+}
+
+std::optional<DeliveryDay> DeliveryCalendar::last_passed(Instant at) const {
+  auto found = find(std::min(utc_day(at) + kDateSlack, kDayMax), -1);
+  while (found && found->cutoff > at) found = find(found->day - days(1), -1);
+  return found;
+}
+
+SubjectPlan plan_delivery(const PlanFacts& facts, const DeliveryTrigger& trigger) {
+  if (!facts.position) return anchor_delivery(facts, trigger, {.what = SubjectChange::What::made, .at = facts.now});
+  const DeliveryCalendar calendar = DeliveryCalendar::of(facts);
+  SubjectPlan plan;
+  plan.position = facts.position;
+  auto day = calendar.after(day_of_slot(*facts.position));
+  if (day && day->cutoff <= facts.now) {
+    // Windows that passed wholly while nobody looked: the newest is told about, none is caught up.
+    const DeliveryDay newest = calendar.last_passed(facts.now).value_or(*day);
+    if (const auto older = calendar.last_passed(newest.cutoff - Duration(1)); older && older->day >= day->day) {
+      plan.closed.push_back(closed_days(calendar, *day, *older, JobState::missed, kReasonMisfire));
+    }
+    plan.closed.push_back(closed_day(newest, JobState::cutoff_reached, kReasonDeadline));
+    if (auto job = on_cutoff_job(facts.tenant, facts.schedule, facts.subject, facts.overrides, {})) {
+      plan.follow_ups.push_back(*std::move(job));
+    }
+    plan.position = raised(plan.position, newest.day);
+    day = calendar.after(newest.day);
+  }
+  if (day && day->start <= facts.now) {
+    plan.jobs.push_back(job_of_day(facts, trigger, *day));
+    plan.position = raised(plan.position, day->day);
+    day = calendar.after(day->day);
+  }
+  if (day) plan.next_at = day->start;
+  return plan;
+}
+
+SubjectPlan anchor_delivery(const PlanFacts& facts, const DeliveryTrigger& /*trigger*/, const SubjectChange& change) {
+  const DeliveryCalendar calendar = DeliveryCalendar::of(facts);
+  SubjectPlan plan;
+  plan.position = facts.position;
+  auto next = calendar.first_ahead(change.at);
+  if (facts.position) {
+    const LocalDays planned = day_of_slot(*facts.position);
+    const auto later = calendar.after(planned);
+    // One whose next window was still ahead loses the days between; else they lie in a pause, and are none.
+    const bool was_ahead = change.what == SubjectChange::What::edited && facts.next_at && *facts.next_at > change.at;
+    if (was_ahead && later && later->cutoff <= change.at) {
+      const DeliveryDay last = calendar.last_passed(change.at).value_or(*later);
+      plan.closed.push_back(closed_days(calendar, *later, last, JobState::skipped, kReasonRescheduled));
+      plan.position = raised(plan.position, last.day);
+    }
+    if (next && next->day <= planned) next = later;
+  }
+  if (!next) return plan;
+  // So that a later change knows which day was next.
+  plan.position = raised(plan.position, next->day - days(1));
+  plan.next_at = std::max(next->start, change.at);
+  return plan;
+}
+
+std::optional<NewJob> on_cutoff_job(std::string_view tenant, const Schedule& schedule, std::string_view subject,
+                                    const SubjectOverrides& overrides, JobId parent) {
+  if (!schedule.on_cutoff) return std::nullopt;
+  SubjectOverrides only_payload;
+  only_payload.payload = overrides.payload;
+  NewJob job = job_of_subject(*schedule.on_cutoff, tenant, only_payload);
+  job.options.origin = Origin::dependent;
+  job.options.parent = parent;
+  job.subject = subject;
+  return job;
+}
+
+}  // namespace carillon

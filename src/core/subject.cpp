@@ -1,0 +1,101 @@
+#include "core/subject.h"
+
+#include <fmt/format.h>
+
+#include "base/json.h"
+#include "base/json_writer.h"
+#include "core/job_fields.h"
+
+namespace carillon {
+
+namespace {
+
+// What windows add to a payload, at most; see window.cpp.
+constexpr std::size_t kWindowFieldsBytes = 512;
+
+std::unexpected<Error> cannot_be(std::string_view field, std::string message) {
+  auto refused = invalid_configuration(fmt::format("{}: {}", field, message));
+  return std::unexpected(about_field(field, std::move(refused).error()));
+}
+
+std::unexpected<Error> not_of_this_kind(std::string_view field, const Schedule& schedule, std::string_view only) {
+  return cannot_be(field, fmt::format("does not go with the kind {} of schedule {}; only {} has it",
+                                      kind_of(schedule.trigger), quoted(schedule.name), only));
+}
+
+}  // namespace
+
+Result<void> check_subject_name(std::string_view subject) {
+  if (subject.empty()) return invalid_request("subject is empty; a schedule with fan_out has named subjects only");
+  NewJob sample;
+  sample.type = "any";
+  sample.subject = subject;
+  return check_new_job(sample);
+}
+
+Result<void> check_subject(const SubjectText& text, const Schedule& schedule, const WindowDefaults& defaults) {
+  const SubjectOverrides& overrides = text.overrides;
+  const bool windows = std::holds_alternative<WindowsTrigger>(schedule.trigger);
+  if (overrides.due && !std::holds_alternative<DeliveryTrigger>(schedule.trigger)) {
+    return not_of_this_kind("due", schedule, "delivery");
+  }
+  if (overrides.interval && !windows) return not_of_this_kind("interval", schedule, "windows");
+  if (overrides.mode && !windows) return not_of_this_kind("mode", schedule, "windows");
+  if (text.cursor_end && !windows) return not_of_this_kind("cursor_end", schedule, "windows");
+  if (text.expected_at && *text.expected_at && !std::holds_alternative<AdaptiveTrigger>(schedule.trigger)) {
+    return not_of_this_kind("expected_at", schedule, "adaptive");
+  }
+  const Duration shortest = std::max(defaults.min_window, Duration(kEveryMin));
+  if (overrides.interval && *overrides.interval < shortest) {
+    return cannot_be("interval", fmt::format("{} is below the shortest window, {}",
+                                             format_duration(*overrides.interval), format_duration(shortest)));
+  }
+  if (overrides.payload && schedule.job.payload != "null" && !schedule.job.payload.starts_with('{')) {
+    return cannot_be("payload", fmt::format("that of schedule {} is no object, so that nothing can be merged over it",
+                                            quoted(schedule.name)));
+  }
+  // The template was checked with the schedule.
+  const bool has_template_alone = !overrides.priority && !overrides.limits && !overrides.payload;
+  if (has_template_alone && schedule.job.payload.size() + kWindowFieldsBytes <= kPayloadBytesMax) return {};
+  // Here, and not only when the subject is due: nobody would be there to read the refusal.
+  NewJob sample = job_of_subject(schedule.job, "default", overrides);
+  if (sample.payload.size() + kWindowFieldsBytes > kPayloadBytesMax) {
+    return cannot_be("payload", fmt::format("over that of the schedule it makes {} bytes; at most {} are allowed",
+                                            sample.payload.size(), kPayloadBytesMax - kWindowFieldsBytes));
+  }
+  if (auto checked = check_new_job(sample); !checked) {
+    return std::unexpected(with_context("subject", std::move(checked).error()));
+  }
+  return {};
+}
+
+Result<Zone> zone_of(const Schedule& schedule, const SubjectOverrides& overrides, const Zone& default_zone) {
+  if (overrides.timezone) return Zone::load(*overrides.timezone);
+  if (schedule.timezone) return Zone::load(*schedule.timezone);
+  return default_zone;
+}
+
+std::string merge_payload(std::string_view under, std::string_view over) {
+  const auto below = parse_json(under);
+  const auto above = parse_json(over);
+  if (!below || !above || below->type != JsonType::object || above->type != JsonType::object) return std::string(over);
+  JsonObject merged;
+  for (const JsonMember& member : below->members) {
+    const Json* const instead = above->find(member.key);
+    merged.raw(member.key, instead == nullptr ? json_slice(under, member.value) : json_slice(over, *instead));
+  }
+  for (const JsonMember& member : above->members) {
+    if (below->find(member.key) == nullptr) merged.raw(member.key, json_slice(over, member.value));
+  }
+  return merged.str();
+}
+
+NewJob job_of_subject(const JobTemplate& job, std::string_view tenant, const SubjectOverrides& overrides) {
+  NewJob made = job_of(job, tenant);
+  if (overrides.priority) made.priority = *overrides.priority;
+  if (overrides.limits) made.options.limits = *overrides.limits;
+  if (overrides.payload) made.payload = merge_payload(job.payload, *overrides.payload);
+  return made;
+}
+
+}  // namespace carillon

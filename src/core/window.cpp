@@ -1,0 +1,263 @@
+#include "core/window.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/hash.h"
+#include "base/json_writer.h"
+#include "base/mutant.h"
+#include "core/jitter.h"
+
+namespace carillon {
+
+namespace {
+
+Duration interval_of(const PlanFacts& facts, const WindowsTrigger& trigger) {
+  return facts.overrides.interval.value_or(trigger.interval);
+}
+
+const std::string& mode_of(const PlanFacts& facts, const WindowsTrigger& trigger) {
+  return facts.overrides.mode ? *facts.overrides.mode : trigger.mode;
+}
+
+std::size_t most_open(const WindowsTrigger& trigger) {
+  return trigger.max_backfill.value_or(WindowDefaults{}.max_backfill);
+}
+
+// How many windows from `planned_end` on end by then, or before it.
+std::int64_t windows_until(Instant planned_end, Duration interval, Instant until) {
+  return until < planned_end ? 0 : (until - planned_end) / interval;
+}
+
+Instant last_end(const Schedule& schedule) { return std::min(schedule.ends_at.value_or(kInstantMax), kInstantMax); }
+
+struct WindowFacts {
+  Window window;
+  std::string_view trigger;
+  bool backfilled = false;
+};
+
+std::string with_window(std::string_view payload, const WindowFacts& about, const std::string& mode) {
+  JsonObject fields;
+  fields.text("window_start", format_exact(about.window.start)).text("window_end", format_exact(about.window.end));
+  if (mode.empty()) {
+    fields.raw("mode", "null");
+  } else {
+    fields.text("mode", mode);
+  }
+  fields.text("trigger", about.trigger).boolean("backfilled", about.backfilled);
+  return merge_payload(payload, fields.str());
+}
+
+std::string key_of(const PlanFacts& facts, const WindowsTrigger& trigger, const Window& window) {
+  return window_key({.tenant = facts.tenant,
+                     .schedule = facts.schedule.name,
+                     .subject = facts.subject,
+                     .window = window,
+                     .mode = mode_of(facts, trigger)});
+}
+
+NewJob job_of_window(const PlanFacts& facts, const WindowsTrigger& trigger, const Window& window) {
+  const Schedule& schedule = facts.schedule;
+  const Instant due = add_clamped(window.end, trigger.lag);
+  const bool backfilled = facts.now - due > schedule.misfire.grace;
+  NewJob job = job_of_subject(schedule.job, facts.tenant, facts.overrides);
+  if (backfilled && !schedule.job.priority && !facts.overrides.priority) job.priority = kPriorityBackfilled;
+  job.payload = with_window(job.payload, {.window = window, .trigger = "scheduled", .backfilled = backfilled},
+                            mode_of(facts, trigger));
+  job.options.origin = Origin::scheduled;
+  job.options.key = key_of(facts, trigger, window);
+  const JitterKey key{
+      .tenant = facts.tenant, .schedule = schedule.name, .subject = facts.subject, .slot = window.start};
+  job.run_at = add_clamped(due, jitter_of(key, schedule.jitter));
+  job.occurrence = OccurrenceKey{.schedule = schedule.name,
+                                 .subject = std::string(facts.subject),
+                                 .slot = window.start,
+                                 .until = window.end,
+                                 .local_minute = local_minute_of(facts.zone.to_local(window.start))};
+  return job;
+}
+
+ClosedOccurrences missed_windows(const PlanFacts& facts, const Window& range, std::int64_t count,
+                                 std::string_view reason) {
+  return {.first = range.start,
+          .until = range.end,
+          .count = count,
+          .outcome = JobState::missed,
+          .reason = std::string(reason),
+          .local_minute = local_minute_of(facts.zone.to_local(range.start))};
+}
+
+// Nothing while as many are open as may be: the end of one of them gives the next a time.
+std::optional<Instant> next_time(const PlanFacts& facts, const WindowsTrigger& trigger, Instant planned_end,
+                                 std::size_t open) {
+  const Duration interval = interval_of(facts, trigger);
+  if (!facts.overrides.enabled || open >= most_open(trigger)) return std::nullopt;
+  if (planned_end > last_end(facts.schedule) - interval) return std::nullopt;
+  const Instant due = add_clamped(planned_end + interval, trigger.lag);
+  return facts.schedule.starts_at ? std::max(due, *facts.schedule.starts_at) : due;
+}
+
+// One before now, cut to the minute; behind what an earlier life of the subject has covered.
+Instant initial_end(const PlanFacts& facts, Duration interval, Instant at) {
+  Instant end = add_clamped(std::chrono::floor<std::chrono::minutes>(at), -interval);
+  if (facts.schedule.starts_at) end = std::max(end, *facts.schedule.starts_at);
+  if (facts.position && *facts.position >= end) {
+    end = std::chrono::ceil<std::chrono::minutes>(*facts.position + Duration(1));
+  }
+  return end;
+}
+
+// Without a cursor nothing was planned yet: the position belongs to an earlier life.
+std::optional<Instant> planned_end_in(const PlanFacts& facts) {
+  return facts.cursor ? planned_end_of(facts.position) : std::nullopt;
+}
+
+Result<const WindowsTrigger*> windows_of(const Schedule& schedule) {
+  if (const auto* trigger = std::get_if<WindowsTrigger>(&schedule.trigger)) return trigger;
+  return invalid_configuration(fmt::format("schedule {} is of the kind {} and has no windows", quoted(schedule.name),
+                                           kind_of(schedule.trigger)));
+}
+
+std::string in_words(const Window& window) {
+  return fmt::format("from {} to {}", format_exact(window.start), format_exact(window.end));
+}
+
+}  // namespace
+
+Instant position_of_planned_end(Instant planned_end) { return planned_end - Duration(1); }
+
+std::optional<Instant> planned_end_of(std::optional<Instant> position) {
+  return position ? std::optional(*position + Duration(1)) : std::nullopt;
+}
+
+SubjectPlan plan_windows(const PlanFacts& facts, const WindowsTrigger& trigger) {
+  const std::optional<Instant> planned = planned_end_in(facts);
+  if (!planned) return anchor_windows(facts, trigger, {.what = SubjectChange::What::made, .at = facts.now});
+  SubjectPlan plan;
+  Instant end = *planned;
+  std::size_t open = facts.open_windows;
+  const Duration interval = interval_of(facts, trigger);
+  const bool begun = !facts.schedule.starts_at || *facts.schedule.starts_at <= facts.now;
+  if (begun && trigger.max_age) {
+    const Instant oldest = add_clamped(facts.now, -*trigger.max_age) - Duration(1);
+    if (const auto aged = windows_until(end, interval, std::min(oldest, last_end(facts.schedule))); aged > 0) {
+      const Window range{.start = end, .end = end + aged * interval};
+      plan.closed.push_back(missed_windows(facts, range, aged, kReasonMaxAge));
+      end = range.end;
+    }
+  }
+  if (begun) {
+    const Instant over = std::min(add_clamped(facts.now, -trigger.lag), last_end(facts.schedule));
+    for (; open < most_open(trigger) && windows_until(end, interval, over) > 0; ++open, end += interval) {
+      plan.jobs.push_back(job_of_window(facts, trigger, {.start = end, .end = end + interval}));
+    }
+  }
+  plan.position = position_of_planned_end(end);
+  plan.next_at = next_time(facts, trigger, end, open);
+  return plan;
+}
+
+SubjectPlan anchor_windows(const PlanFacts& facts, const WindowsTrigger& trigger, const SubjectChange& change) {
+  SubjectPlan plan;
+  plan.position = facts.position;
+  const Duration interval = interval_of(facts, trigger);
+  std::optional<Instant> end = planned_end_in(facts);
+  if (mutant(Mutant::mode_edit_reruns_window) && end && change.what == SubjectChange::What::edited) {
+    // As if the mode were part of the window's identity: then the position does not cover it.
+    const std::string& mode = mode_of(facts, trigger);
+    NewJob again = job_of_window(facts, trigger, {.start = *end - interval, .end = *end});
+    again.occurrence->slot = *end + Duration(1 + static_cast<std::int64_t>(scale_hash(stable_hash({mode}), 998)));
+    plan.jobs.push_back(std::move(again));
+  }
+  if (change.cursor_end && (!end || *change.cursor_end >= *end)) {
+    if (end && *change.cursor_end > *end) {
+      const std::int64_t jumped = (*change.cursor_end - *end + interval - Duration(1)) / interval;
+      plan.closed.push_back(
+          missed_windows(facts, {.start = *end, .end = *change.cursor_end}, jumped, kReasonCursorSet));
+    }
+    end = plan.cursor = *change.cursor_end;
+  } else if (!end && facts.overrides.enabled) {
+    end = plan.cursor = initial_end(facts, interval, change.at);
+  }
+  if (!end) return plan;
+  const Instant position = position_of_planned_end(*end);
+  plan.position = facts.position ? std::max(*facts.position, position) : position;
+  plan.next_at = next_time(facts, trigger, *end, facts.open_windows);
+  return plan;
+}
+
+Result<void> check_cursor(const PlanFacts& facts, Instant cursor_end) {
+  if (!facts.cursor || cursor_end == *facts.cursor) return {};
+  if (cursor_end < *facts.cursor) {
+    return failed(ErrorCode::conflict,
+                  fmt::format("cursor_end of {} stands at {} and may only be raised, not set to {}",
+                              quoted(facts.subject), format_exact(*facts.cursor), format_exact(cursor_end)));
+  }
+  const std::optional<Instant> planned = planned_end_of(facts.position);
+  if (planned && cursor_end < *planned) {
+    return failed(
+        ErrorCode::conflict,
+        fmt::format("cursor_end of {} cannot be set to {}: windows up to {} have jobs, and move it themselves",
+                    quoted(facts.subject), format_exact(cursor_end), format_exact(*planned)));
+  }
+  return {};
+}
+
+std::string window_key(const WindowName& name) {
+  const auto stamp = [](Instant at) {
+    const auto second = std::chrono::floor<std::chrono::seconds>(at);
+    std::string text = format_local_seconds(LocalSeconds(second.time_since_epoch()));
+    std::erase_if(text, [](char c) { return c == '-' || c == ':'; });
+    return text + "Z";
+  };
+  std::string key = fmt::format("run_window_{}_{}_{}_{}_{}", name.tenant, name.schedule, name.subject,
+                                stamp(name.window.start), stamp(name.window.end));
+  if (!name.mode.empty()) key += fmt::format("_{}", name.mode);
+  return key;
+}
+
+Result<NewJob> manual_window(const PlanFacts& facts, const Window& window, JobId id,
+                             const std::optional<std::string>& payload, std::optional<int> priority) {
+  TRY_ASSIGN(const WindowsTrigger* const trigger, windows_of(facts.schedule));
+  if (window.end <= window.start) {
+    return invalid_request(
+        fmt::format("the window {} is empty: window_end must lie after window_start", in_words(window)));
+  }
+  if (payload && !payload->starts_with('{') && *payload != "null") {
+    return invalid_request("payload: expected an object, to which the window can be added");
+  }
+  NewJob job = manual_job(facts.tenant, facts.schedule, facts.subject, payload, priority, facts.overrides);
+  job.id = id;
+  job.payload = with_window(job.payload, {.window = window, .trigger = "manual"}, mode_of(facts, *trigger));
+  job.options.key = fmt::format("{}_manual_{}", key_of(facts, *trigger, window), format_job_id(id));
+  return job;
+}
+
+Result<std::vector<Window>> backfill_windows(const PlanFacts& facts, const Window& range) {
+  TRY_ASSIGN(const WindowsTrigger* const trigger, windows_of(facts.schedule));
+  const Duration interval = interval_of(facts, *trigger);
+  if (range.end <= range.start) {
+    return invalid_request(fmt::format("the range {} is empty: to must lie after from", in_words(range)));
+  }
+  if (range.end > facts.now) {
+    return invalid_configuration(fmt::format("the range {} is not over yet", in_words(range)));
+  }
+  if ((range.end - range.start) % interval != Duration(0)) {
+    return invalid_configuration(
+        fmt::format("the range {} is no whole number of windows of {}", in_words(range), format_duration(interval)));
+  }
+  const std::int64_t count = (range.end - range.start) / interval;
+  if (count > static_cast<std::int64_t>(kBackfillMax)) {
+    return invalid_configuration(fmt::format("the range {} has {} windows of {}; at most {} are made at once",
+                                             in_words(range), count, format_duration(interval), kBackfillMax));
+  }
+  std::vector<Window> windows;
+  for (Instant start = range.start; start < range.end; start += interval) {
+    windows.push_back({.start = start, .end = start + interval});
+  }
+  return windows;
+}
+
+}  // namespace carillon

@@ -1,0 +1,281 @@
+// The half of the planner that people ask: schedules are put, paused, resumed, deleted and run by hand.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "base/mutant.h"
+#include "core/window.h"
+#include "engine/planner.h"
+
+namespace carillon {
+
+namespace {
+
+// A chain of schedules that follow each other is no longer than this.
+constexpr int kAfterChainMax = 100;
+constexpr std::string_view kOnlySubject;
+
+void apply(const Planner::Push& push, NewJob& job) {
+  if (!push.idempotency_key.empty()) job.options.idempotency_key = push.idempotency_key;
+  if (!push.created_by.empty()) job.options.created_by = push.created_by;
+  if (!push.meta.empty()) {
+    job.options.meta = job.options.meta.empty() ? push.meta : merge_payload(job.options.meta, push.meta);
+  }
+}
+
+std::string_view on_or_off(bool flag) { return flag ? "true" : "false"; }
+
+}  // namespace
+
+// ---- Definitions ------------------------------------------------------------------------------------------------
+
+Result<void> Planner::check_after(std::string_view tenant, const Schedule& schedule) {
+  const AfterTrigger* after = after_of(schedule);
+  std::string name = schedule.name;
+  for (int i = 0; after && i < kAfterChainMax; ++i) {
+    if (after->schedule == schedule.name) {
+      return invalid_configuration(
+          fmt::format("schedule {} would follow itself, by way of {}", quoted(schedule.name), quoted(name)));
+    }
+    const auto parent = store_.plans().schedule(tenant, after->schedule);
+    if (!parent) {
+      return invalid_configuration(
+          fmt::format("schedule {} follows {}, which does not exist", quoted(name), quoted(after->schedule)));
+    }
+    name = after->schedule;
+    TRY_ASSIGN(const auto compiled, compiler_.compile(*parent));
+    if (i == 0 && compiled->schedule.fan_out != schedule.fan_out) {
+      return invalid_configuration(
+          fmt::format("schedule {} follows {}, whose fan_out is {}: it must have the same, or it would never fire",
+                      quoted(schedule.name), quoted(name), on_or_off(compiled->schedule.fan_out)));
+    }
+    after = after_of(compiled->schedule);
+  }
+  if (after) return invalid_configuration(fmt::format("more than {} schedules follow each other", kAfterChainMax));
+  return {};
+}
+
+// Judged before it is written: a rule that never fires is refused; one without a further time only if it is new
+// (invariant 26).
+Result<void> Planner::check_definition(const Put& put, const Schedule& schedule, const ScheduleRow* before,
+                                       Instant now) {
+  if (auto checked = check_after(put.tenant, schedule); !checked) {
+    return std::unexpected(about_field("trigger.schedule", std::move(checked).error()));
+  }
+  TRY(check_windows(schedule, rules_.windows()));
+  if (before) {
+    const auto compiled = compiler_.compile(*before);
+    if (compiled && (*compiled)->schedule.fan_out != schedule.fan_out) {
+      auto refused =
+          invalid_configuration(fmt::format("schedule {} has fan_out {}, which cannot be changed: delete it "
+                                            "and make it anew, or take another name",
+                                            quoted(schedule.name), on_or_off(!schedule.fan_out)));
+      return std::unexpected(about_field("fan_out", std::move(refused).error()));
+    }
+  }
+  if (!has_times(schedule) || plans_by_subject(schedule.trigger)) return {};
+  TRY_ASSIGN(const Timetable timetable,
+             timetable_of(schedule, rules_.zone_of(put.tenant), before ? before->created_at : now));
+  if (!before && !timetable.next(now)) {
+    auto never = invalid_configuration(
+        fmt::format("schedule {} never fires: it has no time after {}", quoted(schedule.name), format_instant(now)));
+    return std::unexpected(about_field("trigger", std::move(never).error()));
+  }
+  return {};
+}
+
+Result<ScheduleRow> Planner::put(Round& round, const Put& put) {
+  TRY_ASSIGN(const Schedule schedule, parse_schedule(put.definition));
+  const auto known = store_.plans().schedule(put.tenant, schedule.name);
+  const ScheduleRow* const before = known ? &*known : nullptr;
+  TRY(check_definition(put, schedule, before, round.now));
+  if (before && before->definition != write_schedule(schedule)) TRY(check_no_import(put.tenant, schedule.name));
+  if (before) TRY(plan_what_is_due(round, *before));
+  TRY_ASSIGN(ScheduleRow row, store_.plans().put_schedule({.tenant = std::string(put.tenant),
+                                                           .name = schedule.name,
+                                                           .definition = write_schedule(schedule),
+                                                           .enabled = schedule.enabled,
+                                                           .if_revision = put.if_revision}));
+  if (before && before->revision == row.revision) {
+    // Nothing changed. The answer to the call that put it may have been lost, and with it what the memory should know.
+    TRY(remember(round, row));
+    return row;
+  }
+  return take_effect(round, std::move(row), before);
+}
+
+Result<ScheduleRow> Planner::take_effect(Round& round, ScheduleRow row, const ScheduleRow* before) {
+  TRY_ASSIGN(const auto compiled, compiler_.compile(row));
+  const bool goes_on = before && !before->enabled && row.enabled;
+  if (compiled->schedule.fan_out) {
+    // The time until now had no occurrences, as after a pause: each subject learns of it when its time comes.
+    if (goes_on) {
+      TRY_ASSIGN(row, store_.plans().set_paused(row.tenant, row.name, round.now));
+    }
+    if (before) TRY(begin_replan(round, row, *before));
+  } else {
+    using What = SubjectChange::What;
+    const What what = goes_on ? What::resumed : before ? What::edited : What::made;
+    TRY(anchor_only_subject(round, {row, *compiled}, {.what = what, .at = round.now, .cursor_end = {}}));
+  }
+  TRY(remember(round, row));
+  forget_traits(round, row.id);
+  return row;
+}
+
+Result<void> Planner::anchor_only_subject(Round& round, const Ruling& ruling, const SubjectChange& change) {
+  // It is made first, if it is new: an earlier life of the schedule may have left a position (invariant 1).
+  const SubjectEdit edit{.subject = std::string(kOnlySubject)};
+  TRY_ASSIGN(const std::vector<PutSubject> made, store_.plans().put_subjects(ruling.row.id, std::array{edit}));
+  return subjects_.anchor(round, ruling, made.front().row, change);
+}
+
+// ---- Pauses -----------------------------------------------------------------------------------------------------
+
+Result<ScheduleRow> Planner::pause(Round& round, std::string_view tenant, std::string_view name,
+                                   std::optional<Instant> until) {
+  TRY_ASSIGN(const ScheduleRow before, store_.plans().schedule(tenant, name));
+  TRY(plan_what_is_due(round, before));
+  if (until && *until <= round.now) {
+    return invalid_field(
+        "until", fmt::format("cannot pause schedule {} until {}: that is past", quoted(name), format_instant(*until)));
+  }
+  TRY_ASSIGN(ScheduleRow row, store_.plans().set_paused(tenant, name, until.value_or(kInstantMax)));
+  // More was due than fits into one round: the rest is planned behind it, as of now.
+  TRY_ASSIGN(const std::optional<Instant> next_at, store_.plans().next_subject_at(row.id));
+  if (runs_at(before, round.now) && next_at && *next_at <= round.now) TRY(begin_replan(round, row, before));
+  TRY(remember(round, row));
+  return row;
+}
+
+Result<ScheduleRow> Planner::resume(Round& round, std::string_view tenant, std::string_view name) {
+  TRY_ASSIGN(ScheduleRow before, store_.plans().schedule(tenant, name));
+  TRY_ASSIGN(const auto compiled, compiler_.compile(before));
+  const bool fans_out = compiled->schedule.fan_out;
+  const bool has_ended = before.paused_until && *before.paused_until <= round.now;
+  if (!before.paused_until || (fans_out && has_ended)) {
+    TRY(remember(round, before));
+    return before;
+  }
+  if (has_ended) TRY(plan_what_is_due(round, before));
+  // With subjects by the million the pause stays as an interval, which each of them meets in its own time.
+  TRY_ASSIGN(ScheduleRow row,
+             store_.plans().set_paused(tenant, name, fans_out ? std::optional(round.now) : std::nullopt));
+  if (!fans_out) {
+    const Instant from = mutant(Mutant::paused_time_caught_up) ? before.updated_at : round.now;
+    TRY(anchor_only_subject(round, {row, *compiled},
+                            {.what = SubjectChange::What::resumed, .at = from, .cursor_end = {}}));
+  }
+  TRY(remember(round, row));
+  return row;
+}
+
+Result<DeletedSchedule> Planner::remove(Round& round, std::string_view tenant, std::string_view name) {
+  TRY_ASSIGN(const ScheduleRow row, store_.plans().schedule(tenant, name));
+  TRY(check_no_import(tenant, name));
+  TRY(plan_what_is_due(round, row));
+  TRY_ASSIGN(DeletedSchedule deleted, store_.plans().delete_schedule(tenant, name));
+  note_cancelled(round, tenant, deleted.cancelled);
+  if (replans_.contains(row.id)) TRY(store_.admin().delete_document(replan_key(tenant, name), std::nullopt));
+  if (!deleted.end) {
+    round.on_commit.emplace_back([this, id = row.id, next = deleted.next_after] { cancelling_[id] = next; });
+  }
+  forget(round, row.id);
+  return deleted;
+}
+
+// ---- By hand ----------------------------------------------------------------------------------------------------
+
+Result<EnqueuedJob> Planner::enqueue(Round& round, NewJob job, const Push& push) {
+  apply(push, job);
+  TRY_ASSIGN(const Enqueued made, subjects_.enqueue(round, job));
+  return EnqueuedJob{.id = made.id, .deduplicated = made.deduplicated, .state = made.state};
+}
+
+Result<EnqueuedJob> Planner::trigger(Round& round, std::string_view tenant, std::string_view name,
+                                     const Client::TriggerOptions& options, const Push& push) {
+  TRY_ASSIGN(const ScheduleRow row, store_.plans().schedule(tenant, name));
+  TRY_ASSIGN(const auto compiled, compiler_.compile(row));
+  const Schedule& schedule = compiled->schedule;
+  if (schedule.fan_out && options.subject.empty()) {
+    return invalid_field("subject",
+                         fmt::format("schedule {} has subjects: say for which one it is to run now", quoted(name)));
+  }
+  if (!schedule.fan_out && !options.subject.empty()) {
+    return failed(ErrorCode::conflict, fmt::format("schedule {} has no fan_out, and so no subject {}", quoted(name),
+                                                   quoted(options.subject)));
+  }
+  if ((options.window_start || options.window_end) && !std::holds_alternative<WindowsTrigger>(schedule.trigger)) {
+    auto refused = invalid_configuration(
+        fmt::format("schedule {} is of the kind {} and has no windows", quoted(name), kind_of(schedule.trigger)));
+    return std::unexpected(about_field("window_start", std::move(refused).error()));
+  }
+  if (!plans_by_subject(schedule.trigger) && !schedule.fan_out) {
+    return enqueue(round, manual_job(tenant, schedule, kOnlySubject, options.payload, options.priority), push);
+  }
+  TRY_ASSIGN(SubjectRow subject, store_.plans().subject(row.id, options.subject));
+  if (runs_at(row, round.now) && subject.next_at && *subject.next_at <= round.now) {
+    TRY(plan_subject(round, {row, *compiled}, subject));
+    TRY_ASSIGN(subject, store_.plans().subject(row.id, options.subject));
+  }
+  if (push.expected_at && std::holds_alternative<AdaptiveTrigger>(schedule.trigger)) {
+    const SubjectEdit learnt{.subject = subject.subject,
+                             .if_version = {},
+                             .overrides = {},
+                             .enabled = {},
+                             .next_at = {},
+                             .position = {},
+                             .cursor = {},
+                             .state = StateChange{.expected_at = push.expected_at, .last_status = {}, .cadence = {}}};
+    TRY_ASSIGN(const std::vector<PutSubject> put, store_.plans().put_subjects(row.id, std::array{learnt}));
+    subject = put.front().row;
+  }
+  TRY_ASSIGN(const EnqueuedJob made, trigger_subject(round, {row, *compiled}, subject, options, push));
+  TRY(remember(round, row));
+  return made;
+}
+
+Result<EnqueuedJob> Planner::trigger_subject(Round& round, const Ruling& ruling, const SubjectRow& subject,
+                                             const Client::TriggerOptions& options, const Push& push) {
+  const Schedule& schedule = ruling.compiled.schedule;
+  TRY_ASSIGN(const auto facts, subjects_.facts_of(ruling, subject, round.now));
+  if (std::holds_alternative<WindowsTrigger>(schedule.trigger)) {
+    if (!options.window_start || !options.window_end) {
+      return invalid_field("window_start", "a window is run by hand by its window_start and window_end: give both");
+    }
+    TRY_ASSIGN(const NewJob job, manual_window(facts.plan, {.start = *options.window_start, .end = *options.window_end},
+                                               store_.jobs().new_job_id(), options.payload, options.priority));
+    return enqueue(round, job, push);
+  }
+  const bool uses_open_job = plans_by_subject(schedule.trigger) && !options.payload;
+  if (uses_open_job && subject.open_job) {
+    TRY_ASSIGN(const std::vector<OpenJobRow> open, store_.plans().open_jobs(subject.schedule, subject.subject));
+    if (!open.empty()) return run_open_job(round, ruling.row, open.back(), options.priority);
+  }
+  if (std::holds_alternative<AdaptiveTrigger>(schedule.trigger) && !options.payload) {
+    TRY_ASSIGN(const JobId job, subjects_.check_now(round, ruling, subject, [&](NewJob& check) {
+      check.priority = options.priority.value_or(kPriorityManual);
+      apply(push, check);
+    }));
+    return EnqueuedJob{.id = job, .deduplicated = false, .state = JobState::queued};
+  }
+  return enqueue(
+      round,
+      manual_job(ruling.row.tenant, schedule, subject.subject, options.payload, options.priority, facts.plan.overrides),
+      push);
+}
+
+Result<EnqueuedJob> Planner::run_open_job(Round& round, const ScheduleRow& row, const OpenJobRow& open,
+                                          std::optional<int> priority) {
+  JobStore& jobs = store_.jobs();
+  if (priority && open.state == JobState::queued) {
+    TRY_ASSIGN(const Changed patched, jobs.patch(row.tenant, open.id, {.priority = priority, .run_at = {}}));
+    round.add_ready(patched.ready);
+  }
+  const JobAction action = open.state == JobState::dlq ? JobAction::retry : JobAction::run_now;
+  TRY_ASSIGN(const Changed changed, std::move(jobs.act(row.tenant, action, std::array{open.id}).front()));
+  note_cancelled(round, row.tenant, {changed});
+  return EnqueuedJob{.id = open.id, .deduplicated = true, .state = changed.state};
+}
+
+}  // namespace carillon

@@ -1,0 +1,124 @@
+// The half of the planner that follows what happened: dependents, jobs at a cutoff, the next windows.
+#include <array>
+
+#include "base/mutant.h"
+#include "core/delivery.h"
+#include "engine/planner.h"
+
+namespace carillon {
+
+Result<void> Planner::parent_done(Round& round, const LeasedJob& parent) {
+  if (parent.schedule.empty() || !parent.slot) return {};
+  const auto found = followers_.find({parent.tenant, parent.schedule});
+  if (found == followers_.end()) return {};
+  for (const ScheduleId id : found->second) {
+    const auto row = store_.plans().schedule(id);
+    if (!row || !runs_at(*row, round.now)) continue;
+    const auto compiled = compiler_.compile(*row);
+    const auto subject = store_.plans().subject(id, parent.subject);
+    if (!compiled || !subject || !subject->enabled) continue;
+    // What is stored decides: it may have been edited in this very round.
+    const AfterTrigger* after = after_of((*compiled)->schedule);
+    if (!after || after->schedule != parent.schedule) continue;
+    TRY_ASSIGN(const auto facts, subjects_.bare_facts({*row, **compiled}, *subject, round.now));
+    Advance advance{.schedule = id,
+                    .subject = subject->subject,
+                    .version = subject->version,
+                    .jobs = {plan_after(parent.tenant, (*compiled)->schedule, subject->subject, *parent.slot, parent.id,
+                                        facts.plan.overrides)}};
+    if (mutant(Mutant::dependents_fire_twice)) {
+      advance.jobs.push_back(advance.jobs.front());
+      advance.jobs.back().occurrence->slot += Duration(1);
+    }
+    const auto advanced = std::move(store_.plans().advance(std::array{advance}).front());
+    // Refused: it was made before, by a call whose answer was lost.
+    if (advanced) subjects_.note_advanced(round, *row, *advanced);
+  }
+  return {};
+}
+
+Result<void> Planner::subject_learnt(Round& round, const LeasedJob& job) {
+  if (job.schedule.empty() || !job.slot) return {};
+  const auto row = store_.plans().schedule(job.tenant, job.schedule);
+  if (!row) return {};
+  const auto compiled = compiler_.compile(*row);
+  const auto subject = store_.plans().subject(row->id, job.subject);
+  if (!compiled || !subject || !subject->next_at) return {};
+  if (!std::holds_alternative<AdaptiveTrigger>((*compiled)->schedule.trigger)) return {};
+  TRY(subjects_.anchor(round, {*row, **compiled}, *subject,
+                       {.what = SubjectChange::What::edited, .at = round.now, .cursor_end = {}}));
+  return remember(round, *row);
+}
+
+Result<void> Planner::follow(Round& round) {
+  for (;;) {
+    const std::vector<FinalizedSlot> slots = store_.plans().finalized_after(round.followed);
+    const std::vector<OutcomeKey> parked = store_.plans().parked_after(round.followed_parked);
+    if (slots.empty() && parked.empty()) return {};
+    round.followed += slots.size();
+    round.followed_parked += parked.size();
+    for (const FinalizedSlot& slot : slots) {
+      if (traits_of(slot.id).follows_outcomes) TRY(follow_slot(round, slot));
+    }
+    for (const OutcomeKey& key : parked) {
+      if (traits_of(key.schedule).follows_outcomes) TRY(open_windows_again(round, key.schedule, key.subject));
+    }
+  }
+}
+
+Result<void> Planner::follow_slot(Round& round, const FinalizedSlot& slot) {
+  if (!is_delivery(slot.id)) return open_windows_again(round, slot.id, slot.subject);
+  // A day that closes without a job brings its own along: see SubjectPlan::follow_ups.
+  if (slot.outcome != JobState::cutoff_reached || !slot.job) return {};
+  const auto row = store_.plans().schedule(slot.id);
+  const auto subject = store_.plans().subject(slot.id, slot.subject);
+  if (!row || !subject) return {};
+  TRY_ASSIGN(const auto compiled, compiler_.compile(*row));
+  TRY_ASSIGN(const auto facts, subjects_.bare_facts({*row, *compiled}, *subject, round.now));
+  const auto job = on_cutoff_job(row->tenant, compiled->schedule, slot.subject, facts.plan.overrides, slot.job);
+  if (!job) return {};
+  const auto made = subjects_.enqueue(round, *job);
+  // It was checked when the schedule was put; a refusal must not hold up the outcome.
+  if (!made && made.error().code == ErrorCode::unavailable) return std::unexpected(made.error());
+  return {};
+}
+
+// As many as may be were open; now one is closed.
+Result<void> Planner::open_windows_again(Round& round, ScheduleId schedule, std::string_view name) {
+  const auto row = store_.plans().schedule(schedule);
+  const auto subject = store_.plans().subject(schedule, name);
+  if (!row || !subject || subject->next_at || !subject->enabled) return {};
+  TRY_ASSIGN(const auto compiled, compiler_.compile(*row));
+  if (!std::holds_alternative<WindowsTrigger>(compiled->schedule.trigger)) return {};
+  const Ruling ruling{*row, *compiled};
+  if (runs_at(*row, round.now)) {
+    TRY(subjects_.plan(round, ruling, *subject, round.now));
+  } else {
+    TRY(subjects_.anchor(round, ruling, *subject,
+                         {.what = SubjectChange::What::edited, .at = round.now, .cursor_end = {}}));
+  }
+  return remember(round, *row);
+}
+
+Result<bool> Planner::put_right(Round& round, const SweptSubject& swept) {
+  const SubjectRow& subject = swept.row;
+  const auto row = store_.plans().schedule(subject.schedule);
+  if (!row || !runs_at(*row, round.now)) return false;
+  if (swept.is_late) {
+    // Much may be due at once. But then the planner knows of it.
+    const auto entry = entries_.find(row->id);
+    const bool is_known = entry != entries_.end() && entry->second.wake_at && *entry->second.wake_at <= round.now;
+    if (!is_known) TRY(remember(round, *row));
+    return !is_known;
+  }
+  if (!swept.has_no_time) return false;
+  TRY_ASSIGN(const auto compiled, compiler_.compile(*row));
+  TRY(subjects_.anchor(round, {*row, *compiled}, subject,
+                       {.what = SubjectChange::What::edited, .at = round.now, .cursor_end = {}}));
+  const auto now = store_.plans().subject(subject.schedule, subject.subject);
+  if (!now || !now->next_at) return false;  // rightly so: it is over, or as many windows are open as may be
+  TRY(remember(round, *row));
+  return true;
+}
+
+}  // namespace carillon

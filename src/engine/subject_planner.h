@@ -1,0 +1,78 @@
+// One subject after the other: fetches what is known of it, asks the pure plan of its kind (core/plan.h), and writes
+// what that says. What is due, and in which order, the Planner knows.
+//
+// Every method that takes a Round is called inside of its transaction.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "core/plan.h"
+#include "engine/round.h"
+#include "engine/schedule_compiler.h"
+#include "store/store.h"
+
+namespace carillon {
+
+// Neither paused nor disabled.
+bool runs_at(const ScheduleRow& row, Instant now);
+
+// A schedule as it decides about its subjects.
+struct Ruling {
+  // NOLINTBEGIN(cppcoreguidelines-avoid-const-or-ref-data-members): lives as long as one call
+  const ScheduleRow& row;
+  const CompiledSchedule& compiled;
+  // NOLINTEND(cppcoreguidelines-avoid-const-or-ref-data-members)
+};
+
+class SubjectPlanner {
+ public:
+  // `asked_to_stop` tells a running attempt that it is to end.
+  SubjectPlanner(Store& store, std::function<void(Round&, JobId)> asked_to_stop)
+      : store_(store), asked_to_stop_(std::move(asked_to_stop)) {}
+  SubjectPlanner(const SubjectPlanner&) = delete;
+  SubjectPlanner& operator=(const SubjectPlanner&) = delete;
+  ~SubjectPlanner() = default;
+
+  // Those that are due at `now` become jobs and outcomes, and their next times move on.
+  Result<void> plan_all(Round& round, const Ruling& ruling, std::span<const SubjectRow> subjects, Instant now);
+  // One of them.
+  Result<void> plan(Round& round, const Ruling& ruling, const SubjectRow& subject, Instant now);
+  // It was made or changed: where its planning begins, or goes on.
+  Result<void> anchor(Round& round, const Ruling& ruling, const SubjectRow& subject, const SubjectChange& change);
+  // An occurrence more, now, that its kind did not plan: the check of a subject that somebody asked for.
+  Result<JobId> check_now(Round& round, const Ruling& ruling, const SubjectRow& subject,
+                          const std::function<void(NewJob&)>& change);
+
+  // What plans are made from, and what they lean on.
+  struct Facts {
+    std::unique_ptr<Timetable> own;  // of a subject with a zone of its own
+    PlanFacts plan;
+    std::string cadence;  // as it is stored
+  };
+  Result<Facts> facts_of(const Ruling& ruling, const SubjectRow& subject, Instant now) const;
+  // The same for a subject that nothing is stored of.
+  Result<Facts> bare_facts(const Ruling& ruling, const SubjectRow& subject, Instant now) const;
+  Result<Facts> bare_facts(const Ruling& ruling, const SubjectRow& subject, SubjectOverrides overrides,
+                           Instant now) const;
+
+  // A job of no occurrence, in the round's transaction.
+  Result<Enqueued> enqueue(Round& round, const NewJob& job);
+  void note_advanced(Round& round, const ScheduleRow& row, const Advanced& advanced);
+
+ private:
+  // What is to be written of one that is due, if anything is.
+  Result<std::optional<Advance>> advance_of_due(Round& round, const Ruling& ruling, const SubjectRow& subject,
+                                                Instant now);
+  Result<std::optional<Advance>> advance_of_occurrence(const Ruling& ruling, const SubjectRow& subject,
+                                                       Instant now) const;
+  Result<void> write(Round& round, const ScheduleRow& row, std::span<Advance> advances);
+  Result<void> advance_one_by_one(Round& round, const ScheduleRow& row, Advance whole);
+
+  Store& store_;
+  const std::function<void(Round&, JobId)> asked_to_stop_;
+};
+
+}  // namespace carillon

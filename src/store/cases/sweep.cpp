@@ -1,0 +1,42 @@
+#include "store/cases/sweep.h"
+
+#include "store/cases/finish.h"
+#include "store/cases/plan.h"
+
+namespace carillon {
+
+namespace {
+
+void put_right(Context& context, SweptSubject& swept) {
+  SubjectRow& row = swept.row;
+  if (row.open_job && !context.tx.job(row.open_job)) {
+    row.open_job = {};
+    swept.lost_open_job = true;
+  }
+  const std::optional<Instant> cursor = row.cursor;
+  if (cursor) move_cursor(context, row);
+  swept.moved_cursor = row.cursor != cursor;
+  if (!swept.lost_open_job && !swept.moved_cursor) return;
+  ++row.version;
+  context.tx.update_subject(row.next_at, row);
+}
+
+}  // namespace
+
+SweepStep sweep_subjects(Context& context, const SweepRequest& request) {
+  SweepStep step{.next_after = request.after};
+  for (SubjectRow& row : subjects_of(context, request.schedule, request.after, request.limit)) {
+    ++step.looked_at;
+    step.next_after = row.subject;
+    SweptSubject swept{.row = std::move(row)};
+    swept.is_late = swept.row.next_at && *swept.row.next_at < request.late_before;
+    swept.has_no_time = !swept.row.next_at && swept.row.enabled;
+    put_right(context, swept);
+    const bool is_worth_telling = swept.lost_open_job || swept.moved_cursor || swept.is_late || swept.has_no_time;
+    if (is_worth_telling) step.found.push_back(std::move(swept));
+  }
+  step.end = step.looked_at < request.limit;
+  return step;
+}
+
+}  // namespace carillon

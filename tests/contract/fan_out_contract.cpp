@@ -1,0 +1,282 @@
+// Subjects by the million: put in batches, listed by what is asked for, counted without counting, disabled, swept.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "contract/store_contract.h"
+
+namespace carillon::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class FanOutContract : public StoreContract {
+ protected:
+  void SetUp() override {
+    StoreContract::SetUp();
+    id_ = schedule();
+  }
+
+  std::vector<SubjectFate> put(const std::vector<SubjectEdit>& edits) {
+    std::vector<SubjectFate> fates;
+    for (const PutSubject& one : value_of(plans().put_subjects(id_, edits))) fates.push_back(one.fate);
+    return fates;
+  }
+  // Page by page.
+  std::vector<std::string> listed(SubjectFilter filter, std::size_t page_size = 2) {
+    filter.schedule = id_;
+    std::vector<std::string> names;
+    std::optional<SubjectMark> after;
+    for (int i = 0; i < 100; ++i) {
+      const SubjectPage page = value_of(reader().subjects(filter, after, page_size));
+      for (const SubjectRow& row : page.subjects) names.push_back(row.subject);
+      after = page.next;
+      if (!after) return names;
+    }
+    ADD_FAILURE() << "the pages do not end";
+    return names;
+  }
+  std::int64_t kept_count() { return value_of(reader().schedule(kTenant, "standup")).subjects; }
+  JobId plan(const std::string& subject, std::optional<Instant> deadline = {}) {
+    Advance step;
+    step.schedule = id_;
+    step.subject = subject;
+    step.version = subject_of(id_, subject).version;
+    step.next_at = now() + 24h;
+    step.jobs = {occurrence_job(now(), subject)};
+    step.jobs[0].deadline = deadline;
+    return advance(step).jobs.at(0).id;
+  }
+  SweepStep sweep(std::optional<std::string> after = {}, std::size_t limit = 100) {
+    return value_of(
+        plans().sweep({.schedule = id_, .after = std::move(after), .limit = limit, .late_before = now() - 5min}));
+  }
+
+  ScheduleId id_;
+};
+
+RUN_OVER_EVERY_STORE(FanOutContract);
+
+TEST_P(FanOutContract, APutSaysWhatBecameOfEach) {
+  EXPECT_THAT(put({{.subject = "a", .overrides = "{}"}, {.subject = "b"}}),
+              ElementsAre(SubjectFate::created, SubjectFate::created));
+  const std::int64_t version = subject_of(id_, "a").version;
+  EXPECT_THAT(put({{.subject = "a", .overrides = "{}"}, {.subject = "b", .enabled = false}, {.subject = "c"}}),
+              ElementsAre(SubjectFate::unchanged, SubjectFate::updated, SubjectFate::created));
+
+  EXPECT_EQ(subject_of(id_, "a").version, version);
+  EXPECT_FALSE(subject_of(id_, "b").enabled);
+}
+
+TEST_P(FanOutContract, ManyAreFoundByNameEachInItsPlace) {
+  put({{.subject = "a"}, {.subject = "b", .overrides = "{}"}, {.subject = "c"}});
+  ASSERT_TRUE(plans().delete_subject(id_, "c"));
+  const std::array<std::string_view, 5> names{"b", "c", "none", "a", "b"};
+  const auto found = value_of(plans().subjects(id_, names));
+
+  ASSERT_THAT(found, SizeIs(5));
+  EXPECT_EQ(found[0], subject_of(id_, "b"));
+  EXPECT_FALSE(found[1]);
+  EXPECT_FALSE(found[2]);
+  EXPECT_EQ(found[3], subject_of(id_, "a"));
+  EXPECT_EQ(found[4], found[0]);
+  EXPECT_EQ(error_of(plans().subjects({999}, names)).code, ErrorCode::not_found);
+}
+
+TEST_P(FanOutContract, WhoeverTakesASubjectForNewMayBeWrong) {
+  EXPECT_THAT(put({{.subject = "a", .position = now(), .is_new = true}}), ElementsAre(SubjectFate::created));
+  const std::int64_t version = subject_of(id_, "a").version;
+  EXPECT_THAT(put({{.subject = "a", .overrides = "{}", .is_new = true}, {.subject = "a", .is_new = true}}),
+              ElementsAre(SubjectFate::updated, SubjectFate::unchanged));
+  EXPECT_EQ(subject_of(id_, "a").version, version + 1);
+  const std::array<SubjectEdit, 1> stale{{{.subject = "a", .if_version = version, .is_new = true}}};
+  EXPECT_EQ(error_of(plans().put_subjects(id_, stale)).code, ErrorCode::conflict);
+  EXPECT_EQ(kept_count(), 1);
+
+  // Of one that is gone the position stays.
+  ASSERT_TRUE(plans().delete_subject(id_, "a"));
+  EXPECT_THAT(put({{.subject = "a", .position = now() - 1h, .is_new = true}}), ElementsAre(SubjectFate::created));
+  EXPECT_EQ(subject_of(id_, "a").position, now());
+  EXPECT_EQ(kept_count(), 1);
+}
+
+TEST_P(FanOutContract, SubjectsAreCountedAsTheyComeAndGo) {  // invariant 34
+  put({{.subject = "a"}, {.subject = "b"}, {.subject = "c"}});
+  put({{.subject = "a", .overrides = "{}"}});
+  EXPECT_EQ(kept_count(), 3);
+  ASSERT_TRUE(plans().delete_subject(id_, "b"));
+  EXPECT_EQ(kept_count(), 2);
+  put({{.subject = "b"}});
+  EXPECT_EQ(kept_count(), 3);
+  const std::array<SubjectEdit, 2> refused{{{.subject = "d"}, {.subject = std::string(600, 'x')}}};
+  EXPECT_FALSE(plans().put_subjects(id_, refused));
+  EXPECT_EQ(kept_count(), 3);
+  ASSERT_TRUE(plans().delete_schedule(kTenant, "standup"));
+  schedule();
+  EXPECT_EQ(kept_count(), 0);
+  put({{.subject = "a"}});
+
+  EXPECT_EQ(kept_count(), 1);
+}
+
+TEST_P(FanOutContract, ARefusedImportNamesItsSubject) {
+  put({{.subject = "a", .cursor = now()}});
+  const std::array<SubjectEdit, 2> edits{{{.subject = "b"}, {.subject = "a", .cursor = now() - 1h}}};
+  EXPECT_THAT(error_of(plans().put_subjects(id_, edits)).message, HasSubstr("\"a\""));
+  EXPECT_THAT(listed({}), ElementsAre("a"));
+}
+
+TEST_P(FanOutContract, AnEditMayRaiseThePositionAndChangeTheState) {
+  put({{.subject = "a", .position = now(), .state = StateChange{.expected_at = now() + 1h, .cadence = "24h"}}});
+  put({{.subject = "a", .position = now() - 1h, .state = StateChange{.last_status = "available"}}});
+
+  EXPECT_EQ(subject_of(id_, "a").position, now());
+  EXPECT_EQ(subject_state(id_, "a").expected_at, now() + 1h);
+  EXPECT_EQ(subject_state(id_, "a").cadence, "24h");
+  EXPECT_EQ(subject_state(id_, "a").last_status, "available");
+  put({{.subject = "a", .state = StateChange{.expected_at = std::optional<Instant>()}}});
+  EXPECT_FALSE(subject_state(id_, "a").expected_at);
+}
+
+TEST_P(FanOutContract, AListGoesByNameAndPrefix) {
+  put({{.subject = "user-2"}, {.subject = "user-1"}, {.subject = "users"}, {.subject = "team-1"}, {.subject = "user"}});
+
+  EXPECT_THAT(listed({}), ElementsAre("team-1", "user", "user-1", "user-2", "users"));
+  EXPECT_THAT(listed({.prefix = "user-"}), ElementsAre("user-1", "user-2"));
+  EXPECT_THAT(listed({.prefix = "user"}, 3), ElementsAre("user", "user-1", "user-2", "users"));
+  EXPECT_THAT(listed({.prefix = "x"}), IsEmpty());
+}
+
+TEST_P(FanOutContract, AListIsFilteredByWhatASubjectIs) {
+  for (const char* name : {"a", "b", "c", "d"}) put({{.subject = name, .enabled = *name != 'b'}});
+  settle(completed(claim_one(plan("a"))));
+  settle(completed(claim_one(plan("d"))));
+  settle(skipped(claim_one(plan("c")), "success"));  // only the status counts
+
+  EXPECT_THAT(listed({.enabled = true}), ElementsAre("a", "c", "d"));
+  EXPECT_THAT(listed({.enabled = false}), ElementsAre("b"));
+  EXPECT_THAT(listed({.status = "success"}, 1), ElementsAre("a", "d"));
+  EXPECT_THAT(listed({.status = "skipped"}), ElementsAre("c"));
+  EXPECT_THAT(listed({.status = ""}), ElementsAre("b"));
+  EXPECT_THAT(listed({.prefix = "d", .enabled = true, .status = "success"}), ElementsAre("d"));
+}
+
+TEST_P(FanOutContract, WhatIsDueSoonIsListedByItsTime) {
+  put({{.subject = "late", .next_at = std::optional(now() + 3h)},
+       {.subject = "b", .next_at = std::optional(now() + 1h)},
+       {.subject = "a", .next_at = std::optional(now() + 1h)},
+       {.subject = "z", .next_at = std::optional(now())},
+       {.subject = "never"}});
+
+  EXPECT_THAT(listed({.due_until = now() + 1h}, 1), ElementsAre("z", "a", "b"));
+  EXPECT_THAT(listed({.prefix = "b", .due_until = now() + 1h}), ElementsAre("b"));
+  EXPECT_THAT(listed({.due_until = now() + 9h}), ElementsAre("z", "a", "b", "late"));
+}
+
+TEST_P(FanOutContract, TheEarliestTimeOfAScheduleIsKnown) {
+  EXPECT_FALSE(value_of(plans().next_subject_at(id_)));
+  put({{.subject = "a", .next_at = std::optional(now() + 2h)}, {.subject = "b", .next_at = std::optional(now() + 1h)}});
+  EXPECT_EQ(value_of(plans().next_subject_at(id_)), now() + 1h);
+  put({{.subject = "b", .next_at = std::optional<Instant>()}});
+  EXPECT_EQ(value_of(plans().next_subject_at(id_)), now() + 2h);
+  ASSERT_TRUE(plans().delete_subject(id_, "a"));
+
+  EXPECT_FALSE(value_of(plans().next_subject_at(id_)));
+}
+
+TEST_P(FanOutContract, AllSubjectsAreReadInSlices) {
+  for (const char* name : {"", "c", "a", "b"}) put({{.subject = name}});
+  ASSERT_TRUE(plans().delete_subject(id_, "b"));
+  const ScheduleId other = schedule("other");
+  put_subject(other, {.subject = "d"});
+  std::vector<std::string> names;
+  for (std::optional<std::string> after;;) {
+    const auto slice = value_of(plans().subjects_after(id_, after, 1));
+    if (slice.empty()) break;
+    names.push_back(slice.front().subject);
+    after = names.back();
+  }
+
+  EXPECT_THAT(names, ElementsAre("", "a", "c"));
+}
+
+TEST_P(FanOutContract, TheJobOfADisabledSubjectIsHeld) {  // invariant 32
+  put({{.subject = "a"}, {.subject = "b"}});
+  const JobId held = plan("a");
+  const JobId other = plan("b");
+  put({{.subject = "a", .enabled = false}});
+  const std::array jobs_asked{held, other};
+  const Claimed claimed = value_of(jobs().claim({.worker = "ada", .jobs = jobs_asked}));
+
+  ASSERT_THAT(claimed.jobs, SizeIs(1));
+  EXPECT_EQ(claimed.jobs[0].id, other);
+  ASSERT_THAT(claimed.held, SizeIs(1));
+  EXPECT_EQ(claimed.held[0].job.id, held);
+  EXPECT_EQ(claimed.held[0].schedule, id_);
+  EXPECT_EQ(claimed.held[0].subject, "a");
+  EXPECT_FALSE(claimed.held[0].until);
+  EXPECT_EQ(state(held), JobState::queued);
+  put({{.subject = "a", .enabled = true}});
+  EXPECT_TRUE(try_claim(held));
+}
+
+TEST_P(FanOutContract, ADisabledSubjectsJobEndsAtItsDeadlineAsPaused) {  // invariant 32
+  put({{.subject = "a"}});
+  const JobId held = plan("a", now() + 1h);
+  put({{.subject = "a", .enabled = false}});
+  clock().advance(1h);
+  finish_overdue();
+
+  EXPECT_EQ(state(held), JobState::cutoff_reached);
+  EXPECT_EQ(detail(held).reason, "paused");
+}
+
+TEST_P(FanOutContract, AnAdvanceSetsCursorAndCadence) {
+  put({{.subject = "a"}});
+  Advance step;
+  step.schedule = id_;
+  step.subject = "a";
+  step.version = subject_of(id_, "a").version;
+  step.cursor = now();
+  step.state = StateChange{.cadence = "7d"};
+  step.version = advance(step).version;
+  step.cursor = now() - 1h;  // never falls
+  advance(step);
+
+  EXPECT_EQ(subject_of(id_, "a").cursor, now());
+  EXPECT_EQ(subject_state(id_, "a").cadence, "7d");
+}
+
+TEST_P(FanOutContract, ASweepOverHealthySubjectsFindsNone) {
+  put({{.subject = "a", .next_at = std::optional(now())}, {.subject = "b", .next_at = std::optional(now() + 1h)}});
+  plan("b");
+  const SweepStep step = sweep();
+
+  EXPECT_EQ(step.looked_at, 2U);
+  EXPECT_TRUE(step.end);
+  EXPECT_THAT(step.found, IsEmpty());
+}
+
+TEST_P(FanOutContract, ASweepFindsWhatIsLateOrHasNoTime) {
+  put({{.subject = "a", .next_at = std::optional(now() - 6min)},
+       {.subject = "b"},
+       {.subject = "c", .enabled = false},
+       {.subject = "d", .next_at = std::optional(now() - 4min)}});
+  SweepStep step = sweep({}, 1);
+  ASSERT_THAT(step.found, SizeIs(1));
+  EXPECT_EQ(step.found[0].row.subject, "a");
+  EXPECT_TRUE(step.found[0].is_late);
+  EXPECT_FALSE(step.end);
+  step = sweep(step.next_after);
+
+  ASSERT_THAT(step.found, SizeIs(1));
+  EXPECT_EQ(step.found[0].row.subject, "b");
+  EXPECT_TRUE(step.found[0].has_no_time);
+  EXPECT_TRUE(step.end);
+}
+
+}  // namespace
+}  // namespace carillon::test

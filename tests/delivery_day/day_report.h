@@ -1,0 +1,20 @@
+// What a store's file says about a day, counted by SQL that is nobody's but this.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace carillon::test {
+
+struct DayReport {
+  long outcomes = 0;   // of the day
+  long successes = 0;  // of these
+  long cutoffs = 0;
+  // In words; none: each user has exactly one outcome of the day, and no second success.
+  std::vector<std::string> faults;
+};
+
+// Users user-0 to user-(users - 1) of the schedule with id 1.
+DayReport report_of_day(const std::string& path, long users);
+
+}  // namespace carillon::test

@@ -1,0 +1,290 @@
+// Deliveries at the level of the engine: one outcome a subject and day, whatever happens (S0; invariants 1-3, 22, 23).
+#include "engine/support/subject_test.h"
+
+namespace carillon::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class EngineDeliveries : public SubjectTest {
+ protected:
+  void SetUp() override {
+    handle_noted("digest");
+    go_to("2026-03-03T00:00:00Z");
+    put(R"({"name":"s","trigger":{"kind":"delivery","due":"08:00"},"job":{"type":"digest"}})");
+  }
+  void fail_always() {
+    answer = [](JobContext&) { return fail("no luck"); };
+  }
+};
+
+OVER_EVERY_STORE(EngineDeliveries);
+
+TEST_P(EngineDeliveries, ASuccessIsTheDaysOnly) {
+  put_subject("ada");
+  run_until("2026-03-05T12:00:00Z");
+  EXPECT_THAT(times(), ElementsAre("07:00", "07:00", "07:00"));
+  EXPECT_THAT(outcomes(),
+              ElementsAre("ada 2026-03-03T00:00 done", "ada 2026-03-04T00:00 done", "ada 2026-03-05T00:00 done"));
+  const SubjectInfo ada = subject("ada");
+  EXPECT_EQ(ada.status, "success");
+  EXPECT_EQ(ada.last_slot, "2026-03-05");
+  EXPECT_EQ(ada.next_at, at("2026-03-06T07:00:00Z"));
+}
+
+TEST_P(EngineDeliveries, FailingAtOnceMakesSixAttemptsUntilTheCutoff) {  // schedules.md, worked
+  fail_always();
+  put_subject("ada");
+  run_until("2026-03-03T07:59:59Z");
+  EXPECT_THAT(times(), ElementsAre("07:00", "07:10", "07:20", "07:30", "07:40", "07:50"));
+  EXPECT_THAT(outcomes(), IsEmpty());
+  run_until("2026-03-03T08:00:05Z");
+  EXPECT_THAT(outcomes(), ElementsAre("ada 2026-03-03T00:00 cutoff_reached"));
+  const auto told = heard.of<Finalized>();
+  EXPECT_EQ(told[0].due_bucket, 480);
+  EXPECT_EQ(told[0].today, "2026-03-03");
+  EXPECT_EQ(subject("ada").status, "cutoff_reached");
+  run_until("2026-03-04T06:00:00Z");
+  EXPECT_THAT(starts, SizeIs(6));
+}
+
+TEST_P(EngineDeliveries, AnAttemptThatHangsShiftsTheNextOnes) {  // schedules.md, worked
+  int attempt = 0;
+  answer = [&](JobContext&) {
+    if (++attempt == 1) clock.advance(25min);
+    return fail("no luck");
+  };
+  put_subject("ada", R"({"payload":{"timeout":"1h"}})");
+  value_of(client().put_schedule(kTenant, R"({"name":"s","trigger":{"kind":"delivery","due":"08:00"},)"
+                                          R"("job":{"type":"digest","timeout":"1h"}})"));
+  run_until("2026-03-03T08:10:00Z");
+  EXPECT_THAT(times(), ElementsAre("07:00", "07:25", "07:35", "07:45", "07:55"));
+}
+
+TEST_P(EngineDeliveries, AWindowMayBeginOnTheDayBefore) {  // schedules.md, worked
+  fail_always();
+  put_subject("half", R"({"due":"00:30"})");
+  put_subject("zero", R"({"due":"00:00"})");
+  run_until("2026-03-04T02:00:00Z");
+  // Of the third of March the window of 00:30 was open when the subject was made; that of 00:00 had passed.
+  EXPECT_THAT(outcomes(), ElementsAre("half 2026-03-03T00:00 cutoff_reached", "zero 2026-03-04T00:00 cutoff_reached",
+                                      "half 2026-03-04T00:00 cutoff_reached"));
+  // Its first attempt was planned for 23:30, so that the next one is due at once.
+  EXPECT_THAT(times(), ElementsAre("00:00", "00:00", "00:10", "00:20", "23:00", "23:10", "23:20", "23:30", "23:30",
+                                   "23:40", "23:40", "23:50", "23:50", "00:00", "00:10", "00:20"));
+}
+
+TEST_P(EngineDeliveries, OneMadeAfterItsDueTimeBeginsTomorrow) {  // schedules.md, worked
+  go_to("2026-03-03T10:00:00Z");
+  put_subject("ada");
+  EXPECT_EQ(subject("ada").next_at, at("2026-03-04T07:00:00Z"));
+  run_until("2026-03-04T09:00:00Z");
+  EXPECT_THAT(outcomes(), ElementsAre("ada 2026-03-04T00:00 done"));
+}
+
+TEST_P(EngineDeliveries, AfterARestartItIsEligibleAtOnce) {  // schedules.md, worked; invariant 5
+  if (!survives_restart()) GTEST_SKIP() << "memory does not survive";
+  fail_always();
+  put_subject("ada");
+  run_until("2026-03-03T07:05:00Z");
+  clock.advance(20min);
+  answer = [](JobContext&) { return done(); };
+  restart();
+  run_due();
+  EXPECT_THAT(times(), ElementsAre("07:00", "07:25"));
+  EXPECT_THAT(outcomes(), ElementsAre("ada 2026-03-03T00:00 done"));
+}
+
+TEST_P(EngineDeliveries, DownOverACutoffClosesTheOpenDay) {
+  fail_always();
+  put_subject("ada");
+  run_until("2026-03-03T07:30:00Z");
+  const std::size_t attempts = starts.size();
+  clock.advance(3h);
+  run_due();
+  EXPECT_THAT(outcomes(), ElementsAre("ada 2026-03-03T00:00 cutoff_reached"));
+  EXPECT_THAT(starts, SizeIs(attempts));
+}
+
+TEST_P(EngineDeliveries, OfWindowsThatPassedWhollyTheNewestIsToldAndOlderOnesAreMissed) {
+  put_subject("ada");
+  run_due();
+  go_to("2026-03-07T12:00:00Z");
+  run_due();
+  EXPECT_THAT(starts, IsEmpty());
+  EXPECT_THAT(outcomes(), ElementsAre("ada 2026-03-03T00:00 missed x4", "ada 2026-03-07T00:00 cutoff_reached"));
+  EXPECT_EQ(subject("ada").next_at, at("2026-03-08T07:00:00Z"));
+}
+
+TEST_P(EngineDeliveries, AtTheCutoffTheScheduleSaysWhatFollows) {  // S0: reset the chat context
+  handle_counted("reset");
+  put(R"({"name":"s","trigger":{"kind":"delivery","due":"08:00"},"job":{"type":"digest","payload":{"top":3}},)"
+      R"("on_cutoff":{"type":"reset","payload":{"why":"late"}}})");
+  fail_always();
+  put_subject("ada", R"({"payload":{"user":"ada"}})");
+  run_until("2026-03-03T08:01:00Z");
+  EXPECT_EQ(calls("reset"), 1);
+  const auto resets = jobs({.type = "reset"});
+  ASSERT_THAT(resets, SizeIs(1));
+  EXPECT_EQ(resets[0].origin, Origin::dependent);
+  EXPECT_EQ(resets[0].subject, "ada");
+  EXPECT_EQ(resets[0].payload, R"({"why":"late","user":"ada"})");
+  const auto digests = jobs({.type = "digest"});
+  ASSERT_THAT(digests, SizeIs(1));
+  EXPECT_EQ(resets[0].parent, digests[0].id);
+  // And for a day that nobody saw at all.
+  go_to("2026-03-05T12:00:00Z");
+  run_due();
+  EXPECT_EQ(calls("reset"), 2);
+}
+
+TEST_P(EngineDeliveries, ASuccessAfterTheCutoffIsAnEventAndNoOutcome) {  // invariant 23
+  put(R"({"name":"s","trigger":{"kind":"delivery","due":"08:00"},"job":{"type":"digest","timeout":"3h","lease":"4h"}})");
+  answer = [this](JobContext&) {
+    clock.advance(61min);
+    return done();
+  };
+  put_subject("ada");
+  run_until("2026-03-03T09:00:00Z");
+  EXPECT_THAT(outcomes(), ElementsAre("ada 2026-03-03T00:00 cutoff_reached"));
+  EXPECT_EQ(heard.count("late_success"), 1U);
+}
+
+TEST_P(EngineDeliveries, APermanentFailureWaitsInTheDlqUntilTheCutoff) {
+  answer = [](JobContext&) { return permanent("never"); };
+  put_subject("ada");
+  run_until("2026-03-03T07:30:00Z");
+  ASSERT_THAT(jobs(), SizeIs(1));
+  EXPECT_EQ(jobs()[0].state, JobState::dlq);
+  EXPECT_FALSE(jobs()[0].max_attempts.has_value());
+  run_until("2026-03-03T08:00:05Z");
+  EXPECT_THAT(outcomes(), ElementsAre("ada 2026-03-03T00:00 cutoff_reached"));
+}
+
+TEST_P(EngineDeliveries, AChangeOfDueLeavesAnOpenWindowAlone) {
+  fail_always();
+  put_subject("ada");
+  run_until("2026-03-03T07:15:00Z");
+  put_subject("ada", R"({"due":"09:00"})");
+  run_until("2026-03-03T12:00:00Z");
+  // The day was open with its cutoff at eight; nine holds from the next day on.
+  EXPECT_THAT(outcomes(), ElementsAre("ada 2026-03-03T00:00 cutoff_reached"));
+  EXPECT_EQ(subject("ada").next_at, at("2026-03-04T08:00:00Z"));
+}
+
+TEST_P(EngineDeliveries, ADayThatFallsOutIsSkippedAsRescheduled) {
+  put_subject("ada", R"({"due":"12:00"})");
+  go_to("2026-03-03T10:00:00Z");
+  run_due();
+  put_subject("ada", R"({"due":"09:00"})");
+  EXPECT_THAT(outcomes(), ElementsAre("ada 2026-03-03T00:00 skipped"));
+  run_until("2026-03-04T12:00:00Z");
+  EXPECT_THAT(outcomes(), ElementsAre("ada 2026-03-03T00:00 skipped", "ada 2026-03-04T00:00 done"));
+}
+
+TEST_P(EngineDeliveries, NoChangeBringsASecondSuccessForADay) {  // S0 I1
+  put_subject("ada");
+  run_until("2026-03-03T07:30:00Z");
+  EXPECT_THAT(starts, SizeIs(1));
+  put_subject("ada", R"({"due":"10:00"})");
+  put_subject("ada", R"({"due":"11:00","timezone":"Pacific/Auckland"})");
+  value_of(client().put_schedule(kTenant, R"({"name":"s","trigger":{"kind":"delivery","due":"12:00"},)"
+                                          R"("job":{"type":"digest"}})"));
+  put_subject("ada");
+  run_until("2026-03-03T23:00:00Z");
+  EXPECT_THAT(outcomes(), ElementsAre("ada 2026-03-03T00:00 done"));
+}
+
+TEST_P(EngineDeliveries, EachSubjectHasItsZone) {
+  put_subject("paris", R"({"timezone":"Europe/Paris"})");
+  put_subject("tokyo", R"({"timezone":"Asia/Tokyo"})");
+  put_subject("utc");
+  run_until("2026-03-04T06:30:00Z");
+  EXPECT_THAT(ran, ElementsAre("paris", "utc", "tokyo", "paris"));
+  EXPECT_THAT(times(), ElementsAre("06:00", "07:00", "22:00", "06:00"));
+}
+
+TEST_P(EngineDeliveries, ByHandInsideOfAWindowTheOpenJobRunsNow) {
+  fail_always();
+  put_subject("ada");
+  run_until("2026-03-03T07:12:00Z");
+  EXPECT_THAT(starts, SizeIs(2));
+  answer = [](JobContext&) { return done(); };
+  const auto made = value_of(client().trigger(kTenant, "s", {.subject = "ada"}));
+  run_due();
+  EXPECT_THAT(starts, SizeIs(3));
+  EXPECT_THAT(outcomes(), ElementsAre("ada 2026-03-03T00:00 done"));
+  EXPECT_EQ(state(made.id), JobState::done);
+  // Once the day is final it is a job of its own, which touches no day.
+  value_of(client().trigger(kTenant, "s", {.subject = "ada"}));
+  run_due();
+  EXPECT_THAT(starts, SizeIs(4));
+  EXPECT_THAT(outcomes(), SizeIs(1));
+}
+
+TEST_P(EngineDeliveries, PausedTimeHasNoDays) {  // invariant 32
+  put_subject("ada");
+  run_due();
+  value_of(client().pause(kTenant, "s"));
+  run_until("2026-03-05T12:00:00Z");
+  value_of(client().resume(kTenant, "s"));
+  run_until("2026-03-06T12:00:00Z");
+  EXPECT_THAT(outcomes(), ElementsAre("ada 2026-03-06T00:00 done"));
+}
+
+TEST_P(EngineDeliveries, AnOpenDayOfAPausedScheduleEndsAtItsCutoff) {  // invariant 32
+  fail_always();
+  put_subject("ada");
+  run_until("2026-03-03T07:15:00Z");
+  value_of(client().pause(kTenant, "s"));
+  run_until("2026-03-03T09:00:00Z");
+  EXPECT_THAT(times(), ElementsAre("07:00", "07:10"));
+  EXPECT_THAT(outcomes(), ElementsAre("ada 2026-03-03T00:00 cutoff_reached"));
+  EXPECT_EQ(jobs()[0].reason, "paused");
+}
+
+TEST_P(EngineDeliveries, ASubjectThatIsDisabledStandsStill) {  // invariant 32
+  fail_always();
+  put_subject("ada");
+  put_subject("bob");
+  run_until("2026-03-03T07:15:00Z");
+  put_subject("ada", R"({"enabled":false})");
+  run_until("2026-03-05T06:00:00Z");
+  EXPECT_EQ(std::ranges::count(ran, "ada"), 2);
+  answer = [](JobContext&) { return done(); };
+  put_subject("ada");
+  run_until("2026-03-05T09:00:00Z");
+  EXPECT_THAT(outcomes(), ElementsAre("ada 2026-03-03T00:00 cutoff_reached", "bob 2026-03-03T00:00 cutoff_reached",
+                                      "bob 2026-03-04T00:00 cutoff_reached", "ada 2026-03-05T00:00 done",
+                                      "bob 2026-03-05T00:00 done"));
+}
+
+TEST_P(EngineDeliveries, SpreadKeepsToTheWindowAndIsTheSameEveryTime) {
+  put(R"({"name":"s","trigger":{"kind":"delivery","due":"08:00","spread":true},)"
+      R"("job":{"type":"digest","timeout":"5m"}})");
+  for (int i = 0; i < 50; ++i) put_subject("user-" + std::to_string(i));
+  run_until("2026-03-04T12:00:00Z");
+  ASSERT_THAT(starts, SizeIs(100));
+  std::set<Instant> first;
+  for (std::size_t i = 0; i < 50; ++i) {
+    EXPECT_GE(starts[i], at("2026-03-03T07:00:00Z"));
+    EXPECT_LE(starts[i], at("2026-03-03T07:45:00Z"));
+    first.insert(starts[i]);
+  }
+  EXPECT_GT(first.size(), 40U);
+}
+
+TEST_P(EngineDeliveries, ATickLooksAtWhatIsDueAlone) {  // invariant 7
+  for (int i = 0; i < 300; ++i) put_subject("user-" + std::to_string(i), R"({"due":"20:00"})");
+  for (int i = 0; i < 3; ++i) put_subject("early-" + std::to_string(i));
+  run_until("2026-03-03T07:30:00Z");
+  std::uint64_t scanned = 0;
+  for (const TickStopped& tick : heard.of<TickStopped>()) scanned += tick.users_scanned;
+  EXPECT_EQ(scanned, 3U);
+  EXPECT_THAT(starts, SizeIs(3));
+}
+
+}  // namespace
+}  // namespace carillon::test
