@@ -16,8 +16,9 @@ Printout print_list(const Session& session, const Session::Page& page, const std
     out.raw("items", items.str()).raw("next_cursor", page.next_cursor ? json_string(*page.next_cursor) : "null");
     return {.text = out.str() + "\n"};
   }
-  if (page.items.empty()) return {.text = fmt::format("{}\n", nothing)};
-  std::string out = render_items(page.items, columns);
+  // A search that found nothing yet may have been cut short: there is a cursor to go on from.
+  if (page.items.empty() && !page.next_cursor) return {.text = fmt::format("{}\n", nothing)};
+  std::string out = page.items.empty() ? fmt::format("{} so far\n", nothing) : render_items(page.items, columns);
   if (page.next_cursor) out += fmt::format("more: --cursor {}, or --all\n", harmless(*page.next_cursor));
   return {.text = std::move(out)};
 }

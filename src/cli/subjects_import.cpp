@@ -1,7 +1,9 @@
 #include "cli/subjects_import.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -77,7 +79,7 @@ std::string counts_text(const Imported& imported) {
 
 // What the server says about a line of the chunk, about that line of the file.
 CliError refused(const Session& session, const ApiRequest& call, const ApiResponse& response, const Chunk& chunk,
-                 const LineReader& reader, const Imported& imported) {
+                 const LineReader& reader) {
   CliError error = session.refusal(call, response);
   const auto body = JsonValue::parse(response.body);
   const std::int64_t line = body ? body->at("error").at("details").at("line").as_int() : 0;
@@ -85,26 +87,31 @@ CliError refused(const Session& session, const ApiRequest& call, const ApiRespon
     error.message =
         fmt::format("{} line {}: {}", reader.name(), chunk.numbers[static_cast<std::size_t>(line) - 1], error.message);
   }
+  return error;
+}
+
+// An error, and how far it got: who repeats the rest must know where that begins.
+CliError so_far(CliError error, const Imported& imported) {
   error.message += imported.last_line == 0
                        ? "; nothing was imported"
                        : fmt::format("; lines 1 to {} were imported: {}", imported.last_line, counts_text(imported));
   return error;
 }
 
-CliResult<Imported> import_all(Session& session, const SubjectsImport& request, LineReader& reader,
-                               std::size_t file_bytes) {
+// Into `imported`, which says how far it got if it fails.
+CliResult<void> import_all(Session& session, const SubjectsImport& request, LineReader& reader, std::size_t file_bytes,
+                           Imported& imported) {
   ApiRequest call{.method = "POST",
                   .path = session.tenant_path({"schedules", request.schedule, "subjects", "import"}),
                   .type = "application/x-ndjson",
                   .timeout = kImportTimeout};
   ProgressBar bar("import KiB");
-  Imported imported;
   while (true) {
     TRY_ASSIGN(auto chunk, reader.next(static_cast<std::size_t>(request.chunk_lines)));
-    if (!chunk) return imported;
+    if (!chunk) return {};
     call.body = std::move(chunk->text);
     TRY_ASSIGN(const ApiResponse response, session.api().send(call));
-    if (response.status != 200) return std::unexpected(refused(session, call, response, *chunk, reader, imported));
+    if (response.status != 200) return std::unexpected(refused(session, call, response, *chunk, reader));
     TRY_ASSIGN(const JsonValue answer, as_cli(JsonValue::parse(response.body)));
     imported.created += answer.at("created").as_int();
     imported.updated += answer.at("updated").as_int();
@@ -131,7 +138,10 @@ CliResult<Printout> import_subjects(Session& session, const SubjectsImport& requ
     if (const auto size = std::filesystem::file_size(request.file, error); !error) file_bytes = size;
   }
   LineReader reader(from_stdin ? std::cin : file, from_stdin ? "standard input" : carillon::quoted(request.file));
-  TRY_ASSIGN(const Imported imported, import_all(session, request, reader, file_bytes));
+  Imported imported;
+  if (auto done = import_all(session, request, reader, file_bytes, imported); !done) {
+    return std::unexpected(so_far(std::move(done).error(), imported));
+  }
   JsonObject answer;
   answer.integer("created", imported.created).integer("updated", imported.updated);
   answer.integer("unchanged", imported.unchanged);
@@ -141,6 +151,9 @@ CliResult<Printout> import_subjects(Session& session, const SubjectsImport& requ
 
 CliResult<Printout> export_subjects(Session& session, const std::string& schedule) {
   const std::string path = session.tenant_path({"schedules", schedule, "subjects.ndjson"});
+  TRY_ASSIGN(const JsonValue known, session.get(session.tenant_path({"schedules", schedule})));
+  Progress progress{.done = 0, .total = known.at("subjects").as_int()};
+  ProgressBar bar("export");
   std::string query;
   for (std::size_t page = 0; page < kExportPagesMax; ++page) {
     const ApiRequest call{.method = "GET", .path = path + query};
@@ -148,6 +161,8 @@ CliResult<Printout> export_subjects(Session& session, const std::string& schedul
     if (response.status != 200) return std::unexpected(session.refusal(call, response));
     if (const ExitCode printed = print(response.body); printed != ExitCode::done) return Printout{.code = printed};
     if (response.next_cursor.empty()) return Printout{};
+    progress.done += std::ranges::count(response.body, '\n');
+    if (isatty(STDOUT_FILENO) == 0) bar.show(progress);  // not between the lines
     query = "?cursor=" + response.next_cursor;
   }
   return cli_error(ExitCode::failed, "the export does not end");
