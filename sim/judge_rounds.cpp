@@ -106,6 +106,12 @@ void Judge::audit(const RoundState& state, Duration tick) {
   }
   const bool moved = std::exchange(audited_moves_, rules_.moves()) != rules_.moves();
   for (auto& [id, job] : model_.live) {
+    // Whether it runs or not: at its cutoff it ends.
+    if (job.row.deadline && *job.row.deadline + tick + kFoundWithin < clock_.wall() &&
+        std::max({job.known_since, node_since_, clock_set_at_}) + tick + kFoundWithin < boot) {
+      findings_.add(3, "the deadline of job {} has passed, {}, and it has not ended", Shown{id},
+                    ShownTime{*job.row.deadline});
+    }
     if (job.lease) {
       const Duration allowed = tick + kFoundWithin;
       findings_.expect(boot <= job.lease->until + allowed || boot <= node_since_ + allowed, 12,
@@ -116,11 +122,6 @@ void Judge::audit(const RoundState& state, Duration tick) {
                            boot <= node_since_ + recovered || boot >= job.lease->claimed + job.spec->timeout,
                        8, "job {} is leased, and nobody runs it", Shown{id});
       continue;
-    }
-    if (job.row.deadline && *job.row.deadline + tick + kFoundWithin < clock_.wall() &&
-        std::max({job.known_since, node_since_, clock_set_at_}) + tick + kFoundWithin < boot) {
-      findings_.add(3, "the deadline of job {} has passed, {}, and it has not ended", Shown{id},
-                    ShownTime{*job.row.deadline});
     }
     // What waits for a limit may have lost its turn to another.
     const bool contended = moved && !job.spec->limits.empty();

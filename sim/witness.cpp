@@ -152,6 +152,9 @@ class WitnessedTransaction final : public Transaction {
     ops_.emplace_back(SchedulePut{.row = row});
     inner_->update_schedule(row);
   }
+  std::vector<ScheduleRow> followers_above(ScheduleId after, std::size_t limit) override {
+    return inner_->followers_above(after, limit);
+  }
   std::vector<ScheduleHead> schedule_heads(ScheduleId after, std::size_t limit) override {
     return inner_->schedule_heads(after, limit);
   }

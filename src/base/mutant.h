@@ -39,6 +39,7 @@ enum class Mutant : std::uint8_t {
   horizon_too_far,
   missed_range_lost,
   deadline_ignored,
+  running_spared_at_cutoff,
   naive_utc_day,
   cutoff_off_by_one,
   mode_edit_reruns_window,

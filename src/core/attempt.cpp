@@ -84,7 +84,8 @@ Verdict after_attempt(const AttemptFacts& facts, const AttemptEnd& end, Instant 
   verdict.attempts = facts.attempts;
   if (end.result == AttemptResult::lease_lost) verdict.losses = facts.losses + 1;
 
-  if (facts.deadline && now >= *facts.deadline) {
+  const Instant over = mutant(Mutant::cutoff_off_by_one) ? now - Duration(1) : now;
+  if (facts.deadline && over >= *facts.deadline) {
     if (gives_attempt_back(end.result)) --verdict.attempts;
     return moved(verdict, JobState::cutoff_reached, VerdictReason::deadline);
   }

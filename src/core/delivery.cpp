@@ -60,7 +60,6 @@ NewJob job_of_day(const PlanFacts& facts, const DeliveryTrigger& trigger, const 
   job.options.retry = RetryFixed{.delay = trigger.retry_delay};
   job.options.max_attempts = std::nullopt;
   job.deadline = day.cutoff;
-  if (mutant(Mutant::cutoff_off_by_one)) job.deadline = add_clamped(day.cutoff, std::chrono::minutes(1));
   job.run_at = day.start;
   if (trigger.spread) {
     const Duration room = day.cutoff - day.start - trigger.retry_delay - job.options.timeout;

@@ -178,7 +178,7 @@ SubjectPlan anchor_windows(const PlanFacts& facts, const WindowsTrigger& trigger
           missed_windows(facts, {.start = *end, .end = *change.cursor_end}, jumped, kReasonCursorSet));
     }
     end = plan.cursor = *change.cursor_end;
-  } else if (!end && facts.overrides.enabled) {
+  } else if (!end && facts.overrides.enabled && facts.schedule.enabled) {
     end = plan.cursor = initial_end(facts, interval, change.at);
   }
   if (!end) return plan;

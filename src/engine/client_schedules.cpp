@@ -55,6 +55,8 @@ Result<ScheduleInfo> NodeClient::put_schedule(std::string_view tenant, std::stri
     TRY_ASSIGN(ScheduleRow put,
                node_.planner().put(round, {.tenant = tenant, .definition = definition, .if_revision = if_revision}));
     TRY(note({tenant, "schedule.put", put.name}, round.now));
+    // What was claimed ahead does not start (invariant 32).
+    if (!put.enabled) node_.take_back_of(round, tenant, put.name);
     return put;
   }));
   return info_of(row);

@@ -26,10 +26,18 @@ std::size_t part_size(std::span<const ImportLine> lines) {
   return count;
 }
 
+bool disables(std::span<const ImportLine> lines) {
+  return std::ranges::any_of(lines, [](const ImportLine& line) { return !line.text.overrides.enabled; });
+}
+
 }  // namespace
 
 Result<EnqueuedJob> NodeClient::trigger(std::string_view tenant, std::string_view name, const TriggerOptions& options) {
-  return node_.call<EnqueuedJob>([&](Round& round) { return node_.planner().trigger(round, tenant, name, options); });
+  const std::string target = options.subject.empty() ? std::string(name) : std::string(name) + "/" + options.subject;
+  return write<EnqueuedJob>({tenant, "schedule.trigger", target}, [&](Round& round) {
+    return node_.planner().trigger(round, tenant, name, options,
+                                   {.key = {}, .said = {}, .created_by = actor_, .meta = {}, .expected_at = {}});
+  });
 }
 
 Result<PutSubjectAnswer> NodeClient::put_subject_as(std::string_view tenant, std::string_view schedule,
@@ -76,6 +84,7 @@ Result<ImportedSubjects> NodeClient::import_subjects(std::string_view tenant, st
   return write<ImportedSubjects>({tenant, "subject.import", std::string(schedule)},
                                  [&](Round& round) -> Result<ImportedSubjects> {
                                    TRY(node_.planner().check_import(round, tenant, schedule, lines));
+                                   if (disables(lines)) node_.take_back_of(round, tenant, schedule);
                                    return node_.planner().write_import(round, tenant, schedule, lines);
                                  });
 }
@@ -102,8 +111,10 @@ Result<ImportedSubjects> NodeClient::import_in_parts(const ImportWork::Name& nam
   }
   ImportedSubjects counts;
   for (std::size_t part = 0; part <= lines.size(); ++part) {
-    TRY_ASSIGN(const ImportWork::Stepped stepped,
-               node_.call<ImportWork::Stepped>([&](Round& round) { return work.step(round, name); }));
+    TRY_ASSIGN(const ImportWork::Stepped stepped, node_.call<ImportWork::Stepped>([&](Round& round) {
+      if (disables(lines)) node_.take_back_of(round, name.tenant, name.schedule);
+      return work.step(round, name);
+    }));
     counts.created += stepped.counts.created;
     counts.updated += stepped.counts.updated;
     counts.unchanged += stepped.counts.unchanged;

@@ -17,6 +17,11 @@ constexpr Duration kAhead = std::chrono::minutes(15);
 Result<void> Loader::step(Round& round) {
   switch (stage_) {
     case Stage::rules: return load_rules(round);
+    case Stage::followers: {
+      TRY_ASSIGN(const bool end, planner_.load_followers(round));
+      if (end) round.on_commit.emplace_back([this] { stage_ = Stage::schedules; });
+      return {};
+    }
     case Stage::schedules: {
       TRY_ASSIGN(const bool end, planner_.load(round));
       if (end) {
@@ -42,6 +47,7 @@ bool Loader::will_find(const ReadyJob& job, Instant now) const {
   if (has_jobs_) return false;
   switch (stage_) {
     case Stage::rules:
+    case Stage::followers:
     case Stage::schedules:
       if (!jobs_to_) return job.run_at <= add_clamped(now, kAhead);
       [[fallthrough]];
@@ -79,7 +85,7 @@ Result<void> Loader::load_rules(Round& round) {
   round.on_commit.emplace_back(
       [this, end = documents.size() < kRulesPage, last = documents.empty() ? rules_to_ : documents.back().key] {
         rules_to_ = last;
-        if (end) stage_ = Stage::schedules;
+        if (end) stage_ = Stage::followers;
       });
   return {};
 }

@@ -27,8 +27,8 @@ class Loader {
   Loader& operator=(const Loader&) = delete;
   ~Loader() = default;
 
-  // Rules must be known before the first job starts.
-  bool has_rules() const { return stage_ > Stage::rules; }
+  // Rules, and who follows whom, must be known before the first job starts.
+  bool has_rules() const { return stage_ > Stage::followers; }
   bool is_done() const { return stage_ == Stage::done; }
   Result<void> step(Round& round);
   // After a commit whose answer was lost the memory may have missed a change: rules and schedules are read once more.
@@ -42,7 +42,7 @@ class Loader {
   Result<void> load_later(Round& round);
 
  private:
-  enum class Stage : std::uint8_t { rules, schedules, jobs, done };
+  enum class Stage : std::uint8_t { rules, followers, schedules, jobs, done };
 
   Result<void> load_rules(Round& round);
   Result<void> load_jobs(Round& round);

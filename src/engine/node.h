@@ -270,9 +270,10 @@ class Node {
   bool stepping_ = false;  // a round is under way
   bool dispatching_ = false;
   bool in_round_ = false;
-  bool starved_ = false;     // a slot is free and nothing may start
-  bool picked_all_ = false;  // as many as a round may: there may be more
-  bool freed_ = false;       // something ended since the last pick: another may start
+  bool starved_ = false;             // a slot is free and nothing may start
+  bool picked_all_ = false;          // as many as a round may: there may be more
+  bool cutoffs_are_behind_ = false;  // more have passed than one round finalizes
+  bool freed_ = false;               // something ended since the last pick: another may start
   std::atomic<std::thread::id> driver_;
   std::vector<Call> calls_;
   std::vector<Settling> settling_;

@@ -253,6 +253,7 @@ Result<void> Node::keep_up(Round& round) {
   TRY_ASSIGN(const std::size_t overdue, finish_overdue(round));
   round.tick.duration += clock_.boot() - begun;
   const bool more = reaped == kUpkeepMax || overdue == kUpkeepMax;
+  cutoffs_are_behind_ = overdue == kUpkeepMax;
   TRY(loader_.load_later(round));
   round.on_commit.emplace_back([this, &round, more] {
     tell_levels(round);
@@ -390,7 +391,8 @@ Result<void> Node::plan(Round& round) {
   if ((!due || *due > round.now) && !planner_.has_background()) return {};
   const BootTime begun = clock_.boot();
   const std::size_t ready_before = round.ready.size();
-  TRY_ASSIGN(const Planner::Stepped stepped, planner_.step(round, kSchedulesMax));
+  TRY_ASSIGN(const Planner::Stepped stepped,
+             planner_.step(round, {.schedules_max = kSchedulesMax, .leave_deliveries = cutoffs_are_behind_}));
   round.tick.duration += clock_.boot() - begun;
   round.tick.users_scanned += stepped.looked_at;
   round.tick.eligible_in_window += stepped.eligible;

@@ -14,6 +14,8 @@ constexpr std::size_t kSubjectsAtOnce = 1000;
 // Subjects of one schedule that has more than that due, while others are due as well: at least so many.
 constexpr std::size_t kShareMin = 20;
 constexpr std::size_t kReplanAtOnce = 500;
+constexpr std::size_t kRezoneAtOnce = 200;
+constexpr std::size_t kTraitsAtOnce = 500;
 constexpr std::size_t kCancelAtOnce = 1000;
 // How often a schedule that is about to change is planned first: each round takes up to a thousand occurrences.
 // Subjects that are not reached are planned by the definition that was replaced, when their turn comes.
@@ -47,8 +49,8 @@ void Planner::remember(Round& round, const ScheduleRow& row, std::optional<Insta
   } else if (row.enabled && row.paused_until && *row.paused_until < kInstantMax) {
     entry.wake_at = row.paused_until;
   }
-  // One without a time may follow another schedule.
-  if (!next_at) {
+  // One without a time may follow another schedule; and while an edit is on its way, one with a time too.
+  if (!next_at || replans_.contains(row.id)) {
     const auto compiled = compiler_.compile(row);
     if (compiled && after_of((*compiled)->schedule)) entry.after = after_of((*compiled)->schedule)->schedule;
   }
@@ -130,16 +132,31 @@ Planner::Traits Planner::traits_of(ScheduleId id) {
 
 bool Planner::is_delivery(ScheduleId id) { return traits_of(id).is_delivery; }
 
-std::optional<ScheduleId> Planner::next_by_subject(ScheduleId after) {
-  for (auto entry = entries_.upper_bound(after); entry != entries_.end(); ++entry) {
-    if (traits_of(entry->first).by_subject) return entry->first;
+Planner::SweepNext Planner::next_by_subject(ScheduleId after) {
+  SweepNext next{.found = {}, .looked_to = after, .end = false};
+  auto entry = entries_.upper_bound(after);
+  for (std::size_t i = 0; i < kTraitsAtOnce && entry != entries_.end(); ++i, ++entry) {
+    next.looked_to = entry->first;
+    if (traits_of(entry->first).by_subject) {
+      next.found = entry->first;
+      return next;
+    }
   }
-  return std::nullopt;
+  next.end = entry == entries_.end();
+  return next;
 }
 
 std::optional<Instant> Planner::next_due() const {
   if (due_.empty()) return std::nullopt;
   return due_.begin()->first;
+}
+
+// All of them, before anything starts: a parent may be done long before its follower's page is read (invariant 31).
+Result<bool> Planner::load_followers(Round& round) {
+  TRY_ASSIGN(const std::vector<ScheduleRow> rows, store_.plans().followers(followers_to_, kLoadPage));
+  for (const ScheduleRow& row : rows) TRY(remember(round, row));
+  if (!rows.empty()) round.on_commit.emplace_back([this, last = rows.back().id] { followers_to_ = last; });
+  return rows.size() < kLoadPage;
 }
 
 Result<bool> Planner::load(Round& round) {
@@ -154,15 +171,15 @@ Result<bool> Planner::load(Round& round) {
 
 // ---- Planning ---------------------------------------------------------------------------------------------------
 
-Result<Planner::Stepped> Planner::step(Round& round, std::size_t most) {
+Result<Planner::Stepped> Planner::step(Round& round, const Step& asked) {
   Stepped whole;
   if (!rezone_.empty()) TRY(rezone(round));
   if (!replans_.empty()) TRY(replan_step(round));
   if (!cancelling_.empty()) TRY(cancel_step(round));
   std::vector<ScheduleId> ids;
   for (const auto& [at, id] : due_) {
-    if (at > round.now || ids.size() == most) break;
-    ids.push_back(id);
+    if (at > round.now || ids.size() == asked.schedules_max) break;
+    if (!asked.leave_deliveries || !is_delivery(id)) ids.push_back(id);
   }
   // Each gets its share; what one leaves over, the next may use. Who came last before begins behind.
   if (const auto last = std::ranges::find(ids, served_); last != ids.end()) std::ranges::rotate(ids, last + 1);
@@ -172,11 +189,17 @@ Result<Planner::Stepped> Planner::step(Round& round, std::size_t most) {
     const std::size_t share = std::max(kShareMin, left / waiting--);
     const auto row = store_.plans().schedule(id);
     if (row) {
-      TRY_ASSIGN(const Stepped one, plan_schedule(round, *row, share));
-      whole.looked_at += one.looked_at;
-      whole.eligible += one.eligible;
-      left -= std::min<std::size_t>(left, one.looked_at);
-      if (one.looked_at == share) served_ = id;
+      const auto one = plan_schedule(round, *row, share);
+      if (!one) {
+        if (!is_refusal(one.error())) return std::unexpected(one.error());
+        // One that cannot be planned holds up nobody else: it sleeps until somebody puts it again.
+        remember(round, *row, std::nullopt);
+        continue;
+      }
+      whole.looked_at += one->looked_at;
+      whole.eligible += one->eligible;
+      left -= std::min<std::size_t>(left, one->looked_at);
+      if (one->is_behind) served_ = id;
     } else if (row.error().code == ErrorCode::not_found) {
       forget(round, id);
     } else {
@@ -195,13 +218,16 @@ Result<Planner::Stepped> Planner::plan_schedule(Round& round, const ScheduleRow&
   }
   const std::size_t ready_before = round.ready.size();
   TRY_ASSIGN(const std::vector<SubjectRow> subjects, store_.plans().subjects_due(row.id, round.now, most));
+  std::size_t planned = subjects.size();
   if (replans_.contains(row.id)) {
     for (const SubjectRow& subject : subjects) TRY(plan_subject(round, {row, **compiled}, subject));
   } else {
-    TRY(subjects_.plan_all(round, {row, **compiled}, subjects, round.now));
+    TRY_ASSIGN(planned, subjects_.plan_all(round, {row, **compiled}, subjects, round.now));
   }
   TRY(remember(round, row));
-  return Stepped{.looked_at = subjects.size(), .eligible = round.ready.size() - ready_before};
+  return Stepped{.looked_at = planned,
+                 .eligible = round.ready.size() - ready_before,
+                 .is_behind = subjects.size() == most || planned < subjects.size()};
 }
 
 Result<void> Planner::plan_subject(Round& round, const Ruling& ruling, const SubjectRow& subject) {
@@ -219,7 +245,7 @@ Result<void> Planner::plan_subject(Round& round, const Ruling& ruling, const Sub
 Result<void> Planner::plan_what_is_due(Round& round, const ScheduleRow& row) {
   for (int i = 0; i < kRoundsBeforeChangeMax && runs_at(row, round.now); ++i) {
     TRY_ASSIGN(const Stepped stepped, plan_schedule(round, row, kSubjectsAtOnce));
-    if (stepped.looked_at == 0 || stepped.looked_at == kSubjectsAtOnce) break;
+    if (stepped.looked_at == 0 || stepped.is_behind) break;
     TRY_ASSIGN(const std::optional<Instant> next_at, store_.plans().next_subject_at(row.id));
     if (!next_at || *next_at > round.now) break;
   }
@@ -229,13 +255,24 @@ Result<void> Planner::plan_what_is_due(Round& round, const ScheduleRow& row) {
 // ---- In the background ------------------------------------------------------------------------------------------
 
 void Planner::zone_changed(std::string_view tenant) {
+  ++zone_changes_;
   for (const auto& [id, entry] : entries_) {
-    if (tenant.empty() || entry.tenant == tenant) rezone_.insert(id);
+    if (tenant.empty() || entry.tenant == tenant) rezone_[id] = zone_changes_;
   }
 }
 
 Result<void> Planner::rezone(Round& round) {
-  for (const ScheduleId id : rezone_) {
+  std::vector<std::pair<ScheduleId, std::uint64_t>> slice;
+  for (auto next = rezone_.begin(); next != rezone_.end() && slice.size() < kRezoneAtOnce; ++next) {
+    slice.emplace_back(*next);
+  }
+  // One that has changed again in this very round comes again.
+  round.on_commit.emplace_back([this, slice] {
+    for (const auto& [id, change] : slice) {
+      if (const auto found = rezone_.find(id); found != rezone_.end() && found->second == change) rezone_.erase(found);
+    }
+  });
+  for (const auto& [id, change] : slice) {
     const auto row = store_.plans().schedule(id);
     if (!row) continue;
     const auto compiled = compiler_.compile(*row);
@@ -244,12 +281,12 @@ Result<void> Planner::rezone(Round& round) {
       TRY(begin_replan(round, *row, *row));
     } else {
       TRY(plan_what_is_due(round, *row));
-      TRY(anchor_only_subject(round, {*row, **compiled},
-                              {.what = SubjectChange::What::edited, .at = round.now, .cursor_end = {}}));
+      const auto anchored = anchor_only_subject(
+          round, {*row, **compiled}, {.what = SubjectChange::What::edited, .at = round.now, .cursor_end = {}});
+      if (!anchored && !is_refusal(anchored.error())) return anchored;
     }
     TRY(remember(round, *row));
   }
-  round.on_commit.emplace_back([this] { rezone_.clear(); });
   return {};
 }
 
@@ -260,6 +297,7 @@ Result<void> Planner::begin_replan(Round& round, const ScheduleRow& row, const S
                 .at = round.now,
                 .ran_until = {},
                 .before = before.definition,
+                .paused_before = before.paused_until,
                 .after = {},
                 .compiled_before = {}};
   if (runs_at(before, round.now)) {
@@ -268,6 +306,7 @@ Result<void> Planner::begin_replan(Round& round, const ScheduleRow& row, const S
     // What was due when it was paused is still being planned.
     replan.ran_until = begun->second.ran_until;
     replan.before = begun->second.before;
+    replan.paused_before = begun->second.paused_before;
   }
   TRY(store_.admin().put_document(
       {.key = replan_key(row.tenant, row.name), .body = write_replan(replan), .if_revision = {}}, std::nullopt));
@@ -288,8 +327,8 @@ Result<void> Planner::bring_up_to_date(Round& round, const Ruling& ruling, Repla
   if (subject.next_at && replan.ran_until && *subject.next_at <= *replan.ran_until) {
     ScheduleRow before = ruling.row;
     before.definition = replan.before;
-    // A pause that began with the edit, or later, is not for what was due before.
-    if (before.paused_until && *before.paused_until > *replan.ran_until) before.paused_until.reset();
+    // A pause that began with the edit, or later, is not for what was due before; the one before that is.
+    before.paused_until = replan.paused_before;
     if (!replan.compiled_before) {
       if (auto compiled = compiler_.compile_once(before)) replan.compiled_before = *std::move(compiled);
     }
@@ -298,7 +337,8 @@ Result<void> Planner::bring_up_to_date(Round& round, const Ruling& ruling, Repla
       TRY_ASSIGN(now, store_.plans().subject(subject.schedule, subject.subject));
     }
   }
-  return subjects_.anchor(round, ruling, now, {.what = SubjectChange::What::edited, .at = replan.at, .cursor_end = {}});
+  return subjects_.anchor_or_set_aside(round, ruling, now,
+                                       {.what = SubjectChange::What::edited, .at = replan.at, .cursor_end = {}});
 }
 
 Result<void> Planner::replan_step(Round& round) {
@@ -314,15 +354,15 @@ Result<void> Planner::replan_step(Round& round) {
     drop();
     return {};
   }
-  TRY_ASSIGN(const std::vector<SubjectRow> subjects, store_.plans().subjects_after(id, replan.after, kReplanAtOnce));
-  for (const SubjectRow& subject : subjects) TRY(bring_up_to_date(round, {*row, **compiled}, replan, subject));
-  if (subjects.size() < kReplanAtOnce) {
+  TRY_ASSIGN(const SubjectSlice slice, store_.plans().subjects_after(id, replan.after, kReplanAtOnce));
+  for (const SubjectRow& subject : slice.rows) TRY(bring_up_to_date(round, {*row, **compiled}, replan, subject));
+  if (slice.end) {
     TRY(store_.admin().delete_document(key, std::nullopt));
     drop();
   } else {
     Replan further = replan;
-    further.after = subjects.back().subject;
-    further.done += std::ssize(subjects);
+    further.after = slice.next_after;
+    further.done += std::ssize(slice.rows);
     TRY(store_.admin().put_document({.key = key, .body = write_replan(further), .if_revision = {}}, std::nullopt));
     round.on_commit.emplace_back([this, id, further = std::move(further)]() mutable {
       const auto known = replans_.find(id);

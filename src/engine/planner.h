@@ -38,9 +38,11 @@ class Planner {
   Planner& operator=(const Planner&) = delete;
   ~Planner() = default;
 
-  // Reads the next page of schedules. True when it has seen all.
+  // Reads the next page of schedules that follow others. True when it has seen all.
+  Result<bool> load_followers(Round& round);
+  // The same of all schedules.
   Result<bool> load(Round& round);
-  void load_again() { loaded_to_ = {}; }
+  void load_again() { loaded_to_ = followers_to_ = {}; }
   // The subjects of a schedule that was edited were on their way when the engine ended.
   void resume_replan(const Document& document);
   // Schedules of a tenant ("": of all) that name no zone are planned anew from now on.
@@ -50,11 +52,16 @@ class Planner {
   // There is work that waits for nothing: subjects to be re-planned, jobs of deleted schedules.
   bool has_background() const { return !rezone_.empty() || !replans_.empty() || !cancelling_.empty(); }
   // Plans what is due and goes on with the rest: at most so many schedules, and a bounded number of subjects.
+  struct Step {
+    std::size_t schedules_max = 0;
+    bool leave_deliveries = false;  // earlier cutoffs are not finalized yet: in their order (invariant 3)
+  };
   struct Stepped {
     std::uint64_t looked_at = 0;  // subjects
     std::uint64_t eligible = 0;   // of these, such as became jobs
+    bool is_behind = false;       // there may be more due than was planned
   };
-  Result<Stepped> step(Round& round, std::size_t most);
+  Result<Stepped> step(Round& round, const Step& asked);
 
   // ---- What people ask ----
   struct Put {
@@ -70,7 +77,8 @@ class Planner {
   Result<DeletedSchedule> remove(Round& round, std::string_view tenant, std::string_view name);
   // Runs it now: a job of its own, or for some kinds the one that is open. A push from outside says more than a person.
   struct Push {
-    std::string idempotency_key;
+    std::string key;   // the same again is the same push
+    std::string said;  // all of it: something else under the key is a conflict
     std::string created_by;
     std::string meta;                    // a JSON object
     std::optional<Instant> expected_at;  // of adaptive: learnt by the way
@@ -116,8 +124,13 @@ class Planner {
   // Occurrences have got their outcomes, or were parked, in this transaction: the job at a cutoff, the next windows.
   Result<void> follow(Round& round);
   bool is_delivery(ScheduleId id);
-  // The next schedule by id whose subjects are planned each on its own terms.
-  std::optional<ScheduleId> next_by_subject(ScheduleId after);
+  // The next schedule by id whose subjects are planned each on its own terms, among some hundreds.
+  struct SweepNext {
+    std::optional<ScheduleId> found;
+    ScheduleId looked_to;
+    bool end = false;  // there is none, among all that are behind
+  };
+  SweepNext next_by_subject(ScheduleId after);
   // One that a sweep stopped at gets the time that it should have. True if something was wrong.
   Result<bool> put_right(Round& round, const SweptSubject& swept);
 
@@ -178,6 +191,8 @@ class Planner {
   Result<void> stand_behind_edit(const Ruling& ruling, PutSubject& put);
 
   // ---- What follows ----
+  Result<void> learnt(Round& round, const Ruling& ruling, SubjectRow subject);
+  Result<void> expect_at(Round& round, const Ruling& ruling, std::string_view subject, Instant expected_at);
   Result<void> follow_slot(Round& round, const FinalizedSlot& slot);
   Result<void> open_windows_again(Round& round, ScheduleId schedule, std::string_view subject);
   Traits traits_of(ScheduleId id);
@@ -196,6 +211,7 @@ class Planner {
   const RuleBook& rules_;
   ScheduleCompiler compiler_;
   SubjectPlanner subjects_;
+  ScheduleId followers_to_;
   ScheduleId loaded_to_;
   ScheduleId served_;  // the last schedule with more due than fits: others come first
   std::map<ScheduleId, Entry> entries_;
@@ -203,7 +219,8 @@ class Planner {
   std::map<std::pair<std::string, std::string>, std::set<ScheduleId>> followers_;  // by tenant and name
   std::map<HeldKey, std::vector<ReadyJob>> held_;
   std::vector<ReadyJob> released_;
-  std::set<ScheduleId> rezone_;
+  std::uint64_t zone_changes_ = 0;
+  std::map<ScheduleId, std::uint64_t> rezone_;  // by which change
   std::map<ScheduleId, Replan> replans_;
   std::map<ScheduleId, OutcomeKey> cancelling_;  // where the cancelling of a deleted schedule's jobs stands
 };

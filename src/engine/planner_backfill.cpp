@@ -32,6 +32,7 @@ Result<BackfillStep> Planner::backfill(Round& round, const BulkState& state, std
   const Ruling ruling{*row, **compiled};
   const bool is_all = !state.filter.subject && (*compiled)->schedule.fan_out;
   std::vector<SubjectRow> subjects;
+  std::string looked_to;
   // One that it stands in comes first, then those behind it.
   if (!is_all || step.next.window > 0) {
     auto one = store_.plans().subject(row->id, is_all ? step.next.subject : state.filter.subject.value_or(""));
@@ -40,9 +41,10 @@ Result<BackfillStep> Planner::backfill(Round& round, const BulkState& state, std
   if (is_all) {
     const std::optional<std::string_view> after =
         step.next.subject.empty() ? std::nullopt : std::optional<std::string_view>(step.next.subject);
-    TRY_ASSIGN(const std::vector<SubjectRow> more, store_.plans().subjects_after(row->id, after, most));
-    step.end = more.size() < most;
-    subjects.insert(subjects.end(), more.begin(), more.end());
+    TRY_ASSIGN(const SubjectSlice more, store_.plans().subjects_after(row->id, after, most));
+    step.end = more.end;
+    subjects.insert(subjects.end(), more.rows.begin(), more.rows.end());
+    looked_to = more.next_after;
   }
   for (const SubjectRow& subject : subjects) {
     if (step.made >= most) {
@@ -50,8 +52,10 @@ Result<BackfillStep> Planner::backfill(Round& round, const BulkState& state, std
       return step;
     }
     if (subject.subject != step.next.subject) step.next = {step.next.from, step.next.to, subject.subject, 0};
-    TRY_ASSIGN(const auto facts, subjects_.bare_facts(ruling, subject, round.now));
-    const auto windows = backfill_windows(facts.plan, {.start = step.next.from, .end = step.next.to});
+    const auto facts = subjects_.bare_facts(ruling, subject, round.now);
+    if (!facts && !is_refusal(facts.error())) return std::unexpected(facts.error());
+    const auto windows = facts ? backfill_windows(facts->plan, {.start = step.next.from, .end = step.next.to})
+                               : Result<std::vector<Window>>(std::unexpected(facts.error()));
     if (!windows) {
       ++step.refused;
       continue;
@@ -61,12 +65,15 @@ Result<BackfillStep> Planner::backfill(Round& round, const BulkState& state, std
         step.end = false;
         return step;
       }
-      TRY_ASSIGN(const NewJob job, manual_window(facts.plan, (*windows)[static_cast<std::size_t>(step.next.window)],
-                                                 store_.jobs().new_job_id(), std::nullopt, kPriorityBackfilled));
-      TRY(subjects_.enqueue(round, job));
-      ++step.made;
+      const auto job = manual_window(facts->plan, (*windows)[static_cast<std::size_t>(step.next.window)],
+                                     store_.jobs().new_job_id(), std::nullopt, kPriorityBackfilled);
+      const auto made = job ? subjects_.enqueue(round, *job) : Result<Enqueued>(std::unexpected(job.error()));
+      if (!made && !is_refusal(made.error())) return std::unexpected(made.error());
+      ++(made ? step.made : step.refused);
     }
   }
+  // Behind the last one that lives there may be many that do not.
+  if (is_all && !looked_to.empty()) step.next = {step.next.from, step.next.to, looked_to, 0};
   return step;
 }
 

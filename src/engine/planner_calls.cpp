@@ -1,6 +1,7 @@
 // The half of the planner that people ask: schedules are put, paused, resumed, deleted and run by hand.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/mutant.h"
@@ -15,12 +16,17 @@ namespace {
 constexpr int kAfterChainMax = 100;
 constexpr std::string_view kOnlySubject;
 
+// Who it was, and what he said of himself.
 void apply(const Planner::Push& push, NewJob& job) {
-  if (!push.idempotency_key.empty()) job.options.idempotency_key = push.idempotency_key;
   if (!push.created_by.empty()) job.options.created_by = push.created_by;
   if (!push.meta.empty()) {
     job.options.meta = job.options.meta.empty() ? push.meta : merge_payload(job.options.meta, push.meta);
   }
+}
+
+// Of kinds that plan each subject on its own terms, whatever those are.
+bool fires_by_subject(const Schedule& schedule, Instant now) {
+  return !schedule.ends_at || *schedule.ends_at > std::max(now, schedule.starts_at.value_or(now));
 }
 
 std::string_view on_or_off(bool flag) { return flag ? "true" : "false"; }
@@ -73,10 +79,14 @@ Result<void> Planner::check_definition(const Put& put, const Schedule& schedule,
       return std::unexpected(about_field("fan_out", std::move(refused).error()));
     }
   }
-  if (!has_times(schedule) || plans_by_subject(schedule.trigger)) return {};
-  TRY_ASSIGN(const Timetable timetable,
-             timetable_of(schedule, rules_.zone_of(put.tenant), before ? before->created_at : now));
-  if (!before && !timetable.next(now)) {
+  if (!has_times(schedule)) return {};
+  bool fires = fires_by_subject(schedule, now);
+  if (!plans_by_subject(schedule.trigger)) {
+    TRY_ASSIGN(const Timetable timetable,
+               timetable_of(schedule, rules_.zone_of(put.tenant), before ? before->created_at : now));
+    fires = timetable.next(now).has_value();
+  }
+  if (!before && !fires) {
     auto never = invalid_configuration(
         fmt::format("schedule {} never fires: it has no time after {}", quoted(schedule.name), format_instant(now)));
     return std::unexpected(about_field("trigger", std::move(never).error()));
@@ -211,28 +221,37 @@ Result<EnqueuedJob> Planner::trigger(Round& round, std::string_view tenant, std:
     return std::unexpected(about_field("window_start", std::move(refused).error()));
   }
   if (!plans_by_subject(schedule.trigger) && !schedule.fan_out) {
-    return enqueue(round, manual_job(tenant, schedule, kOnlySubject, options.payload, options.priority), push);
+    NewJob job = manual_job(tenant, schedule, kOnlySubject, options.payload, options.priority);
+    job.options.idempotency_key = push.key;
+    return enqueue(round, std::move(job), push);
+  }
+  // The same push again finds what it did, and does nothing: it may have run a job that was there before.
+  if (!push.key.empty()) {
+    TRY_ASSIGN(
+        const auto known,
+        store_.jobs().key_holder({.tenant = tenant, .type = schedule.job.type, .key = push.key, .said = push.said}));
+    if (known) return EnqueuedJob{.id = known->id, .deduplicated = true, .state = known->state};
   }
   TRY_ASSIGN(SubjectRow subject, store_.plans().subject(row.id, options.subject));
   if (runs_at(row, round.now) && subject.next_at && *subject.next_at <= round.now) {
     TRY(plan_subject(round, {row, *compiled}, subject));
     TRY_ASSIGN(subject, store_.plans().subject(row.id, options.subject));
   }
-  if (push.expected_at && std::holds_alternative<AdaptiveTrigger>(schedule.trigger)) {
-    const SubjectEdit learnt{.subject = subject.subject,
-                             .if_version = {},
-                             .overrides = {},
-                             .enabled = {},
-                             .next_at = {},
-                             .position = {},
-                             .cursor = {},
-                             .state = StateChange{.expected_at = push.expected_at, .last_status = {}, .cadence = {}}};
-    TRY_ASSIGN(const std::vector<PutSubject> put, store_.plans().put_subjects(row.id, std::array{learnt}));
-    subject = put.front().row;
+  TRY_ASSIGN(EnqueuedJob made, trigger_subject(round, {row, *compiled}, subject, options, push));
+  if (!push.key.empty()) {
+    TRY(store_.jobs().add_key(made.id, push.key, push.said));
+    made.deduplicated = false;
   }
-  TRY_ASSIGN(const EnqueuedJob made, trigger_subject(round, {row, *compiled}, subject, options, push));
   TRY(remember(round, row));
   return made;
+}
+
+// Said by the way: what is planned follows it.
+Result<void> Planner::expect_at(Round& round, const Ruling& ruling, std::string_view subject, Instant expected_at) {
+  SubjectEdit said{.subject = std::string(subject)};
+  said.state = StateChange{.expected_at = expected_at, .last_status = {}, .cadence = {}, .error = {}};
+  TRY_ASSIGN(std::vector<PutSubject> put, store_.plans().put_subjects(ruling.row.id, std::array{said}));
+  return learnt(round, ruling, std::move(put.front().row));
 }
 
 Result<EnqueuedJob> Planner::trigger_subject(Round& round, const Ruling& ruling, const SubjectRow& subject,
@@ -247,14 +266,31 @@ Result<EnqueuedJob> Planner::trigger_subject(Round& round, const Ruling& ruling,
                                                store_.jobs().new_job_id(), options.payload, options.priority));
     return enqueue(round, job, push);
   }
-  const bool uses_open_job = plans_by_subject(schedule.trigger) && !options.payload;
-  if (uses_open_job && subject.open_job) {
-    TRY_ASSIGN(const std::vector<OpenJobRow> open, store_.plans().open_jobs(subject.schedule, subject.subject));
-    if (!open.empty()) return run_open_job(round, ruling.row, open.back(), options.priority);
+  const bool is_check = std::holds_alternative<AdaptiveTrigger>(schedule.trigger);
+  const bool has_open_job = plans_by_subject(schedule.trigger) && subject.open_job;
+  std::vector<OpenJobRow> open;
+  if (has_open_job) {
+    TRY_ASSIGN(open, store_.plans().open_jobs(subject.schedule, subject.subject));
   }
-  if (std::holds_alternative<AdaptiveTrigger>(schedule.trigger) && !options.payload) {
-    TRY_ASSIGN(const JobId job, subjects_.check_now(round, ruling, subject, [&](NewJob& check) {
+  if (!open.empty()) {
+    if (options.payload) {
+      return failed(ErrorCode::conflict,
+                    fmt::format("job {} of {} is open, and would be run as it is: it cannot get another payload",
+                                format_job_id(open.back().id), quoted(subject.subject)));
+    }
+    TRY_ASSIGN(const EnqueuedJob run, run_open_job(round, ruling.row, open.back(), options.priority));
+    if (is_check && push.expected_at) TRY(expect_at(round, ruling, subject.subject, *push.expected_at));
+    return run;
+  }
+  if (is_check) {
+    SubjectRow known = subject;
+    if (push.expected_at) {
+      TRY(expect_at(round, ruling, subject.subject, *push.expected_at));
+      TRY_ASSIGN(known, store_.plans().subject(subject.schedule, subject.subject));
+    }
+    TRY_ASSIGN(const JobId job, subjects_.check_now(round, ruling, known, [&](NewJob& check) {
       check.priority = options.priority.value_or(kPriorityManual);
+      if (options.payload) check.payload = *options.payload;
       apply(push, check);
     }));
     return EnqueuedJob{.id = job, .deduplicated = false, .state = JobState::queued};
@@ -268,13 +304,16 @@ Result<EnqueuedJob> Planner::trigger_subject(Round& round, const Ruling& ruling,
 Result<EnqueuedJob> Planner::run_open_job(Round& round, const ScheduleRow& row, const OpenJobRow& open,
                                           std::optional<int> priority) {
   JobStore& jobs = store_.jobs();
-  if (priority && open.state == JobState::queued) {
-    TRY_ASSIGN(const Changed patched, jobs.patch(row.tenant, open.id, {.priority = priority, .run_at = {}}));
-    round.add_ready(patched.ready);
-  }
   const JobAction action = open.state == JobState::dlq ? JobAction::retry : JobAction::run_now;
   TRY_ASSIGN(const Changed changed, std::move(jobs.act(row.tenant, action, std::array{open.id}).front()));
   note_cancelled(round, row.tenant, {changed});
+  // Somebody waits for it: it is not later in turn than what is made by hand.
+  const auto entry = std::ranges::find(changed.ready, open.id, &ReadyJob::id);
+  const int wanted = priority.value_or(kPriorityManual);
+  if (entry != changed.ready.end() && (priority ? entry->priority != wanted : entry->priority > wanted)) {
+    TRY_ASSIGN(const Changed patched, jobs.patch(row.tenant, open.id, {.priority = wanted, .run_at = {}}));
+    round.add_ready(patched.ready);
+  }
   return EnqueuedJob{.id = open.id, .deduplicated = true, .state = changed.state};
 }
 

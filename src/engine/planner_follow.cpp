@@ -4,13 +4,29 @@
 #include "base/mutant.h"
 #include "core/delivery.h"
 #include "engine/planner.h"
+#include "store/job_text.h"
 
 namespace carillon {
+
+namespace {
+
+// What follows is made without them rather than not at all, should they have become unreadable: a zone that is gone.
+SubjectOverrides overrides_of(const SubjectRow& subject) {
+  auto overrides = read_overrides(subject.overrides);
+  return overrides ? *std::move(overrides) : SubjectOverrides{};
+}
+
+bool is_by_hand(const LeasedJob& job) {
+  const auto options = job.options.empty() ? Result<JobOptions>(JobOptions{}) : read_options(job.options);
+  return options && options->origin == Origin::manual;
+}
+
+}  // namespace
 
 Result<void> Planner::parent_done(Round& round, const LeasedJob& parent) {
   if (parent.schedule.empty() || !parent.slot) return {};
   const auto found = followers_.find({parent.tenant, parent.schedule});
-  if (found == followers_.end()) return {};
+  if (found == followers_.end() || is_by_hand(parent)) return {};
   for (const ScheduleId id : found->second) {
     const auto row = store_.plans().schedule(id);
     if (!row || !runs_at(*row, round.now)) continue;
@@ -20,12 +36,11 @@ Result<void> Planner::parent_done(Round& round, const LeasedJob& parent) {
     // What is stored decides: it may have been edited in this very round.
     const AfterTrigger* after = after_of((*compiled)->schedule);
     if (!after || after->schedule != parent.schedule) continue;
-    TRY_ASSIGN(const auto facts, subjects_.bare_facts({*row, **compiled}, *subject, round.now));
     Advance advance{.schedule = id,
                     .subject = subject->subject,
                     .version = subject->version,
                     .jobs = {plan_after(parent.tenant, (*compiled)->schedule, subject->subject, *parent.slot, parent.id,
-                                        facts.plan.overrides)}};
+                                        overrides_of(*subject))}};
     if (mutant(Mutant::dependents_fire_twice)) {
       advance.jobs.push_back(advance.jobs.front());
       advance.jobs.back().occurrence->slot += Duration(1);
@@ -42,12 +57,21 @@ Result<void> Planner::subject_learnt(Round& round, const LeasedJob& job) {
   const auto row = store_.plans().schedule(job.tenant, job.schedule);
   if (!row) return {};
   const auto compiled = compiler_.compile(*row);
-  const auto subject = store_.plans().subject(row->id, job.subject);
+  auto subject = store_.plans().subject(row->id, job.subject);
   if (!compiled || !subject || !subject->next_at) return {};
   if (!std::holds_alternative<AdaptiveTrigger>((*compiled)->schedule.trigger)) return {};
-  TRY(subjects_.anchor(round, {*row, **compiled}, *subject,
-                       {.what = SubjectChange::What::edited, .at = round.now, .cursor_end = {}}));
-  return remember(round, *row);
+  return learnt(round, {*row, **compiled}, *std::move(subject));
+}
+
+// What is due already is due by what was known before (invariant 3).
+Result<void> Planner::learnt(Round& round, const Ruling& ruling, SubjectRow subject) {
+  if (runs_at(ruling.row, round.now) && subject.next_at && *subject.next_at <= round.now) {
+    TRY(plan_subject(round, ruling, subject));
+    TRY_ASSIGN(subject, store_.plans().subject(subject.schedule, subject.subject));
+  }
+  TRY(subjects_.anchor_or_set_aside(round, ruling, subject,
+                                    {.what = SubjectChange::What::edited, .at = round.now, .cursor_end = {}}));
+  return remember(round, ruling.row);
 }
 
 Result<void> Planner::follow(Round& round) {
@@ -73,9 +97,9 @@ Result<void> Planner::follow_slot(Round& round, const FinalizedSlot& slot) {
   const auto row = store_.plans().schedule(slot.id);
   const auto subject = store_.plans().subject(slot.id, slot.subject);
   if (!row || !subject) return {};
-  TRY_ASSIGN(const auto compiled, compiler_.compile(*row));
-  TRY_ASSIGN(const auto facts, subjects_.bare_facts({*row, *compiled}, *subject, round.now));
-  const auto job = on_cutoff_job(row->tenant, compiled->schedule, slot.subject, facts.plan.overrides, slot.job);
+  const auto compiled = compiler_.compile(*row);
+  if (!compiled) return {};
+  const auto job = on_cutoff_job(row->tenant, (*compiled)->schedule, slot.subject, overrides_of(*subject), slot.job);
   if (!job) return {};
   const auto made = subjects_.enqueue(round, *job);
   // It was checked when the schedule was put; a refusal must not hold up the outcome.
@@ -88,14 +112,14 @@ Result<void> Planner::open_windows_again(Round& round, ScheduleId schedule, std:
   const auto row = store_.plans().schedule(schedule);
   const auto subject = store_.plans().subject(schedule, name);
   if (!row || !subject || subject->next_at || !subject->enabled) return {};
-  TRY_ASSIGN(const auto compiled, compiler_.compile(*row));
-  if (!std::holds_alternative<WindowsTrigger>(compiled->schedule.trigger)) return {};
-  const Ruling ruling{*row, *compiled};
+  const auto compiled = compiler_.compile(*row);
+  if (!compiled || !std::holds_alternative<WindowsTrigger>((*compiled)->schedule.trigger)) return {};
+  const Ruling ruling{*row, **compiled};
   if (runs_at(*row, round.now)) {
     TRY(subjects_.plan(round, ruling, *subject, round.now));
   } else {
-    TRY(subjects_.anchor(round, ruling, *subject,
-                         {.what = SubjectChange::What::edited, .at = round.now, .cursor_end = {}}));
+    TRY(subjects_.anchor_or_set_aside(round, ruling, *subject,
+                                      {.what = SubjectChange::What::edited, .at = round.now, .cursor_end = {}}));
   }
   return remember(round, *row);
 }
@@ -112,9 +136,10 @@ Result<bool> Planner::put_right(Round& round, const SweptSubject& swept) {
     return !is_known;
   }
   if (!swept.has_no_time) return false;
-  TRY_ASSIGN(const auto compiled, compiler_.compile(*row));
-  TRY(subjects_.anchor(round, {*row, *compiled}, subject,
-                       {.what = SubjectChange::What::edited, .at = round.now, .cursor_end = {}}));
+  const auto compiled = compiler_.compile(*row);
+  if (!compiled) return false;
+  TRY(subjects_.anchor_or_set_aside(round, {*row, **compiled}, subject,
+                                    {.what = SubjectChange::What::edited, .at = round.now, .cursor_end = {}}));
   const auto now = store_.plans().subject(subject.schedule, subject.subject);
   if (!now || !now->next_at) return false;  // rightly so: it is over, or as many windows are open as may be
   TRY(remember(round, *row));

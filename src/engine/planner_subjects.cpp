@@ -202,6 +202,11 @@ Result<void> Planner::check_import(Round& round, std::string_view tenant, std::s
     auto checked = [&]() -> Result<void> {
       TRY(check_subject_name(text.subject));
       TRY(check_subject(text, compiled->schedule, rules_.windows()));
+      if (text.overrides.timezone && compiled->timetable) {
+        // The rule may have no time in this zone.
+        const SubjectRow draft{.schedule = row.id, .subject = text.subject};
+        TRY(subjects_.bare_facts(ruling, draft, text.overrides, round.now));
+      }
       if (!known[i]) return {};
       return check_cursor_of(ruling, text, *known[i], round.now);
     }();

@@ -15,6 +15,7 @@ std::string write_replan(const Replan& replan) {
   put_instant(object, "at", replan.at);
   put_instant(object, "ran_until", replan.ran_until);
   object.text("before", replan.before).integer("done", replan.done);
+  put_instant(object, "paused_before", replan.paused_before);
   if (replan.after) object.text("after", *replan.after);
   return object.str();
 }
@@ -27,6 +28,7 @@ Result<Replan> read_replan(const Document& document) {
   replan.at = object.instant("at").value_or(kInstantMin);
   replan.ran_until = object.instant("ran_until");
   replan.before = object.text("before");
+  replan.paused_before = object.instant("paused_before");
   replan.done = object.integer("done").value_or(0);
   if (json.find("after") != nullptr) replan.after = object.text("after");
   return replan;

@@ -22,7 +22,8 @@ struct Replan {
   std::optional<Instant>
       ran_until;       // that, unless it was paused or disabled: then nothing was due, and this may be past
   std::string before;  // the definition until then: what was due while it ran belongs to it
-  std::optional<std::string> after;  // the subject up to which it has come
+  std::optional<Instant> paused_before;  // the end of the pause that was the last one then
+  std::optional<std::string> after;      // the subject up to which it has come
   std::int64_t done = 0;
   CompiledPtr compiled_before;  // not stored; made when it is needed
 

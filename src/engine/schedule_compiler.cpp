@@ -9,6 +9,7 @@ Result<CompiledPtr> ScheduleCompiler::compile_once(const ScheduleRow& row) const
   Schedule& schedule = compiled->schedule;
   TRY_ASSIGN(schedule, parse_schedule(row.definition));
   fill(schedule.job, rules_.job_defaults());
+  if (schedule.on_cutoff) fill(*schedule.on_cutoff, rules_.job_defaults());
   fill(schedule, rules_.windows());
   compiled->created_at = row.created_at;
   TRY_ASSIGN(compiled->zone, zone_of(schedule, {}, rules_.zone_of(row.tenant)));

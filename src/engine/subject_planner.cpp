@@ -61,12 +61,16 @@ std::optional<Advance> change_of(const SubjectRow& subject, const SubjectPlanner
   return advance;
 }
 
+// Jobs that one step makes, a subject more or less: windows that were left behind may be many a subject.
+constexpr std::size_t kJobsAtOnce = 2000;
+constexpr std::string_view kReasonRefused = "refused";
+
+}  // namespace
+
 bool is_refusal(const Error& error) {
   return error.code == ErrorCode::conflict || error.code == ErrorCode::invalid_request ||
          error.code == ErrorCode::invalid_configuration;
 }
-
-}  // namespace
 
 bool runs_at(const ScheduleRow& row, Instant now) {
   return row.enabled && !row.deleted_at && (!row.paused_until || *row.paused_until <= now);
@@ -175,18 +179,37 @@ Result<std::optional<Advance>> SubjectPlanner::advance_of_occurrence(const Rulin
 }
 
 Result<void> SubjectPlanner::plan(Round& round, const Ruling& ruling, const SubjectRow& subject, Instant now) {
-  return plan_all(round, ruling, std::span(&subject, 1), now);
+  TRY(plan_all(round, ruling, std::span(&subject, 1), now));
+  return {};
 }
 
-Result<void> SubjectPlanner::plan_all(Round& round, const Ruling& ruling, std::span<const SubjectRow> subjects,
-                                      Instant now) {
+Result<std::size_t> SubjectPlanner::plan_all(Round& round, const Ruling& ruling, std::span<const SubjectRow> subjects,
+                                             Instant now) {
   std::vector<Advance> advances;
   advances.reserve(subjects.size());
-  for (const SubjectRow& subject : subjects) {
-    TRY_ASSIGN(auto advance, advance_of_due(round, ruling, subject, now));
-    if (advance) advances.push_back(*std::move(advance));
+  std::size_t planned = 0;
+  for (std::size_t jobs = 0; planned < subjects.size() && jobs < kJobsAtOnce; ++planned) {
+    const SubjectRow& subject = subjects[planned];
+    auto advance = advance_of_due(round, ruling, subject, now);
+    if (!advance) {
+      if (!is_refusal(advance.error())) return std::unexpected(advance.error());
+      TRY(set_aside(subject, advance.error()));
+    } else if (*advance) {
+      jobs += (*advance)->jobs.size();
+      advances.push_back(**std::move(advance));
+    }
   }
-  return write(round, ruling.row, advances);
+  TRY(write(round, ruling.row, advances));
+  return planned;
+}
+
+// A zone that is gone, say, or a rule that has no time in it. Whoever changes it, or the sweep, plans it again.
+Result<void> SubjectPlanner::set_aside(const SubjectRow& subject, const Error& why) {
+  SubjectEdit edit{.subject = subject.subject};
+  edit.next_at = std::optional<Instant>();
+  edit.state = StateChange{.expected_at = {}, .last_status = {}, .cadence = {}, .error = why.message};
+  TRY(store_.plans().put_subjects(subject.schedule, std::array{edit}));
+  return {};
 }
 
 Result<void> SubjectPlanner::anchor(Round& round, const Ruling& ruling, const SubjectRow& subject,
@@ -195,6 +218,13 @@ Result<void> SubjectPlanner::anchor(Round& round, const Ruling& ruling, const Su
   auto advance = change_of(subject, facts, anchor_subject(facts.plan, change));
   if (!advance) return {};
   return write(round, ruling.row, std::span(&*advance, 1));
+}
+
+Result<void> SubjectPlanner::anchor_or_set_aside(Round& round, const Ruling& ruling, const SubjectRow& subject,
+                                                 const SubjectChange& change) {
+  auto anchored = anchor(round, ruling, subject, change);
+  if (anchored || !is_refusal(anchored.error())) return anchored;
+  return set_aside(subject, anchored.error());
 }
 
 Result<JobId> SubjectPlanner::check_now(Round& round, const Ruling& ruling, const SubjectRow& subject,
@@ -244,9 +274,11 @@ void SubjectPlanner::note_advanced(Round& round, const ScheduleRow& row, const A
   for (const JobId job : advanced.asked_to_stop) asked_to_stop_(round, job);
 }
 
-// One of the occurrences was planned before, or the template no longer passes: the others are not lost for it.
+// One of the occurrences was planned before, or the template no longer passes: the others are not lost for it, and of
+// one that can be no job it is told that it was missed.
 Result<void> SubjectPlanner::advance_one_by_one(Round& round, const ScheduleRow& row, Advance whole) {
   for (NewJob& job : std::exchange(whole.jobs, {})) {
+    const std::optional<OccurrenceKey> occurrence = job.occurrence;
     const Advance one{.schedule = whole.schedule,
                       .subject = whole.subject,
                       .version = whole.version,
@@ -254,7 +286,17 @@ Result<void> SubjectPlanner::advance_one_by_one(Round& round, const ScheduleRow&
                       .actions = whole.actions,
                       .jobs = {std::move(job)}};
     const auto advanced = std::move(store_.plans().advance(std::array{one}).front());
-    if (!advanced) continue;
+    if (!advanced) {
+      if (occurrence && advanced.error().code != ErrorCode::conflict) {
+        whole.closed.push_back({.first = occurrence->slot,
+                                .until = occurrence->until,
+                                .outcome = JobState::missed,
+                                .reason = std::string(kReasonRefused),
+                                .local_minute = occurrence->local_minute,
+                                .extends = {}});
+      }
+      continue;
+    }
     whole.version = advanced->version;
     whole.actions.clear();
     note_advanced(round, row, *advanced);

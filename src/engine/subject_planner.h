@@ -18,6 +18,8 @@ namespace carillon {
 
 // Neither paused nor disabled.
 bool runs_at(const ScheduleRow& row, Instant now);
+// What was asked for cannot be; the store is well.
+bool is_refusal(const Error& error);
 
 // A schedule as it decides about its subjects.
 struct Ruling {
@@ -37,11 +39,16 @@ class SubjectPlanner {
   ~SubjectPlanner() = default;
 
   // Those that are due at `now` become jobs and outcomes, and their next times move on.
-  Result<void> plan_all(Round& round, const Ruling& ruling, std::span<const SubjectRow> subjects, Instant now);
+  // Goes as far as fits into one round, and says how many that were. One that cannot be planned is set aside: it holds
+  // up nobody else.
+  Result<std::size_t> plan_all(Round& round, const Ruling& ruling, std::span<const SubjectRow> subjects, Instant now);
   // One of them.
   Result<void> plan(Round& round, const Ruling& ruling, const SubjectRow& subject, Instant now);
   // It was made or changed: where its planning begins, or goes on.
   Result<void> anchor(Round& round, const Ruling& ruling, const SubjectRow& subject, const SubjectChange& change);
+  // The same where nobody is there to read a refusal: then it has no next time, and says why.
+  Result<void> anchor_or_set_aside(Round& round, const Ruling& ruling, const SubjectRow& subject,
+                                   const SubjectChange& change);
   // An occurrence more, now, that its kind did not plan: the check of a subject that somebody asked for.
   Result<JobId> check_now(Round& round, const Ruling& ruling, const SubjectRow& subject,
                           const std::function<void(NewJob&)>& change);
@@ -68,6 +75,7 @@ class SubjectPlanner {
                                                 Instant now);
   Result<std::optional<Advance>> advance_of_occurrence(const Ruling& ruling, const SubjectRow& subject,
                                                        Instant now) const;
+  Result<void> set_aside(const SubjectRow& subject, const Error& why);
   Result<void> write(Round& round, const ScheduleRow& row, std::span<Advance> advances);
   Result<void> advance_one_by_one(Round& round, const ScheduleRow& row, Advance whole);
 

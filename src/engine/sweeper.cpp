@@ -30,8 +30,9 @@ Result<void> Sweeper::step(Round& round) {
   Place place = place_;
   if (!place.after) {
     const auto next = planner_.next_by_subject(place.schedule);
-    if (!next) return end_pass(round, place);
-    place.schedule = *next;
+    if (next.end) return end_pass(round, place);
+    place.schedule = next.looked_to;
+    if (!next.found) return go_on(round, place);
   }
   TRY_ASSIGN(const SweepStep slice, store_.plans().sweep({.schedule = place.schedule,
                                                           .after = place.after,
@@ -43,6 +44,10 @@ Result<void> Sweeper::step(Round& round) {
     if (moved || swept.lost_open_job || swept.moved_cursor) ++place.counted.repaired;
   }
   place.after = slice.end ? std::nullopt : slice.next_after;
+  return go_on(round, place);
+}
+
+Result<void> Sweeper::go_on(Round& round, const Place& place) {
   round.on_commit.emplace_back([this, place, boot = round.boot] {
     place_ = place;
     next_at_ = boot + kBetweenSlices;

@@ -34,6 +34,7 @@ class Sweeper {
     SweepStopped counted;
   };
   Result<void> end_pass(Round& round, const Place& place);
+  Result<void> go_on(Round& round, const Place& place);
 
   Store& store_;
   Planner& planner_;

@@ -235,6 +235,18 @@ class JobStore {
   // All or none. A job may depend on one that stands before it.
   virtual Result<std::vector<Enqueued>> enqueue_all(std::span<const NewJob> jobs) = 0;
 
+  // The job that a key belongs to, as `enqueue` finds it; nothing if it is free.
+  struct SaidKey {
+    std::string_view tenant;
+    std::string_view type;
+    std::string_view key;
+    std::string_view said;  // what came with it
+  };
+  virtual Result<std::optional<Enqueued>> key_holder(const SaidKey& key) = 0;
+  // From now on, and for as long as it is kept, the key belongs to a job that is there already. Of those that are added
+  // the last 20 stay.
+  virtual Result<void> add_key(JobId job, std::string_view key, std::string_view said) = 0;
+
   // Leases those of `request.jobs` that are queued and due. Each token is higher than the job's last one; no job is
   // under two leases (invariant 9). One that is not to be had is simply absent from the answer; one whose deadline has
   // passed ends as cutoff_reached (invariant 22); one whose schedule is deleted is cancelled; one whose schedule

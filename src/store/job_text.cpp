@@ -107,6 +107,7 @@ std::string write_detail(const JobDetail& detail) {
   put_text(object, "output", detail.output);
   put_instant(object, "last_seen_at", detail.last_seen_at);
   put_text(object, "last_end", detail.last_end);
+  put_texts(object, "added_keys", detail.added_keys);
   return object.empty() ? std::string() : object.str();
 }
 
@@ -140,6 +141,7 @@ Result<JobDetail> read_detail(std::string_view text) {
   detail.output = stored.text("output");
   detail.last_seen_at = stored.instant("last_seen_at");
   detail.last_end = stored.text("last_end");
+  detail.added_keys = stored.texts("added_keys");
   return detail;
 }
 

@@ -49,7 +49,8 @@ struct JobDetail {
   std::string progress;  // JSON
   std::string output;    // JSON
   std::optional<Instant> last_seen_at;
-  std::string last_end;  // how the last attempt ended: an attempt result, or "deferred"
+  std::string last_end;                 // how the last attempt ended: an attempt result, or "deferred"
+  std::vector<std::string> added_keys;  // beside its own
   friend bool operator==(const JobDetail&, const JobDetail&) = default;
 };
 

@@ -40,6 +40,7 @@ struct StateChange {
   std::optional<std::optional<Instant>> expected_at;
   std::optional<std::string> last_status;
   std::optional<std::string> cadence;
+  std::optional<std::string> error;  // why it could not be planned: one more, unless it is the last one again
   friend bool operator==(const StateChange&, const StateChange&) = default;
 };
 
@@ -129,6 +130,13 @@ enum class SubjectFate : std::uint8_t { created, updated, unchanged };
 struct PutSubject {
   SubjectRow row;
   SubjectFate fate = SubjectFate::unchanged;
+};
+
+// Subjects of a schedule by name, for what goes over all of them.
+struct SubjectSlice {
+  std::vector<SubjectRow> rows;  // those that live: may be none, though it is not the end
+  std::string next_after;        // where to go on
+  bool end = false;
 };
 
 struct SweepRequest {
@@ -228,13 +236,15 @@ class PlanStore {
   virtual Result<std::optional<OutcomeRow>> last_outcome(ScheduleId schedule, std::string_view subject) = 0;
   // The earliest next time of a schedule's subjects.
   virtual Result<std::optional<Instant>> next_subject_at(ScheduleId schedule) = 0;
-  // Those that live, by name, from after `after`: for what goes over all of them, a slice at a time.
-  virtual Result<std::vector<SubjectRow>> subjects_after(ScheduleId schedule, std::optional<std::string_view> after,
-                                                         std::size_t limit) = 0;
+  // Looks at up to `limit` of them above `after`; of these, the ones that live.
+  virtual Result<SubjectSlice> subjects_after(ScheduleId schedule, std::optional<std::string_view> after,
+                                              std::size_t limit) = 0;
   // Looks at a slice of a schedule's subjects, puts right what cannot be, and says what it found: those whose open job
   // is gone, whose cursor has closed windows ahead of it, whose next time is before `late_before`, or that have none.
   virtual Result<SweepStep> sweep(const SweepRequest& request) = 0;
 
+  // Schedules whose trigger is `after` another one, by id from above `after`.
+  virtual Result<std::vector<ScheduleRow>> followers(ScheduleId after, std::size_t limit) = 0;
   // One entry a schedule, by id from above `after`: for a planner that begins, and to check one that runs.
   virtual Result<std::vector<ScheduleHead>> schedule_heads(ScheduleId after, std::size_t limit) = 0;
   // Earliest first.

@@ -124,6 +124,8 @@ class Transaction {
   virtual void update_schedule(const ScheduleRow& row) = 0;
   // By id, from above `after`: those that are not deleted, with the earliest time of their subjects.
   virtual std::vector<ScheduleHead> schedule_heads(ScheduleId after, std::size_t limit) = 0;
+  // Those that follow another one and are not deleted.
+  virtual std::vector<ScheduleRow> followers_above(ScheduleId after, std::size_t limit) = 0;
   // By id, from above `after`, deleted ones too.
   virtual std::vector<ScheduleRow> schedules_above(ScheduleId after, std::size_t limit) = 0;
   virtual void erase_schedule(ScheduleId id) = 0;

@@ -111,6 +111,17 @@ std::vector<Result<Enqueued>> TransactionalStore::enqueue(std::span<const NewJob
   return write_each<Enqueued>(jobs, enqueue_job);
 }
 
+Result<std::optional<Enqueued>> TransactionalStore::key_holder(const SaidKey& key) {
+  return write_or_refuse([&](Context& context) { return carillon::key_holder(context, key); });
+}
+
+Result<void> TransactionalStore::add_key(JobId job, std::string_view key, std::string_view said) {
+  return write_or_refuse([&](Context& context) -> Result<void> {
+    carillon::add_key(context, job, key, said);
+    return {};
+  });
+}
+
 Result<std::vector<Enqueued>> TransactionalStore::enqueue_all(std::span<const NewJob> jobs) {
   return write_or_refuse([&](Context& context) {
     return all_or_nothing(context, [&]() -> Result<std::vector<Enqueued>> {
@@ -308,14 +319,17 @@ Result<std::optional<Instant>> TransactionalStore::next_subject_at(ScheduleId sc
   return write([&](Context& context) { return context.tx.next_subject_at(schedule); });
 }
 
-Result<std::vector<SubjectRow>> TransactionalStore::subjects_after(ScheduleId schedule,
-                                                                   std::optional<std::string_view> after,
-                                                                   std::size_t limit) {
+Result<SubjectSlice> TransactionalStore::subjects_after(ScheduleId schedule, std::optional<std::string_view> after,
+                                                        std::size_t limit) {
   return write([&](Context& context) { return subjects_of(context, schedule, after, limit); });
 }
 
 Result<SweepStep> TransactionalStore::sweep(const SweepRequest& request) {
   return write([&](Context& context) { return sweep_subjects(context, request); });
+}
+
+Result<std::vector<ScheduleRow>> TransactionalStore::followers(ScheduleId after, std::size_t limit) {
+  return write([&](Context& context) { return context.tx.followers_above(after, limit); });
 }
 
 Result<std::vector<ScheduleHead>> TransactionalStore::schedule_heads(ScheduleId after, std::size_t limit) {

@@ -35,6 +35,8 @@ class TransactionalStore final : public Store, private JobStore, private PlanSto
   JobId new_job_id() override;
   std::vector<Result<Enqueued>> enqueue(std::span<const NewJob> jobs) override;
   Result<std::vector<Enqueued>> enqueue_all(std::span<const NewJob> jobs) override;
+  Result<std::optional<Enqueued>> key_holder(const SaidKey& key) override;
+  Result<void> add_key(JobId job, std::string_view key, std::string_view said) override;
   Result<Claimed> claim(const ClaimRequest& request) override;
   std::vector<Result<Extended>> extend(std::span<const Extension> extensions) override;
   std::vector<Result<Settled>> settle(std::span<const Settlement> settlements) override;
@@ -76,9 +78,10 @@ class TransactionalStore final : public Store, private JobStore, private PlanSto
   Result<std::size_t> open_windows(ScheduleId schedule, std::string_view subject, std::size_t most) override;
   Result<std::optional<OutcomeRow>> last_outcome(ScheduleId schedule, std::string_view subject) override;
   Result<std::optional<Instant>> next_subject_at(ScheduleId schedule) override;
-  Result<std::vector<SubjectRow>> subjects_after(ScheduleId schedule, std::optional<std::string_view> after,
-                                                 std::size_t limit) override;
+  Result<SubjectSlice> subjects_after(ScheduleId schedule, std::optional<std::string_view> after,
+                                      std::size_t limit) override;
   Result<SweepStep> sweep(const SweepRequest& request) override;
+  Result<std::vector<ScheduleRow>> followers(ScheduleId after, std::size_t limit) override;
   Result<std::vector<ScheduleHead>> schedule_heads(ScheduleId after, std::size_t limit) override;
   Result<std::vector<SubjectRow>> subjects_due(ScheduleId schedule, Instant until, std::size_t limit) override;
   std::vector<Result<Advanced>> advance(std::span<const Advance> advances) override;

@@ -39,6 +39,41 @@ TEST_P(StoreContract, TheSameKeyGivesTheSameJob) {  // invariant 17
   EXPECT_EQ(count_of(JobState::queued), 1);
 }
 
+TEST_P(StoreContract, AKeyCanBeAddedToAJobThatIsThereAndGoesWithIt) {  // invariant 17
+  const JobId id = enqueue(job());
+  const std::string type = job().type;
+  const auto holder = [&](std::string_view key, std::string_view said) {
+    return jobs().key_holder({.tenant = kTenant, .type = type, .key = key, .said = said});
+  };
+  EXPECT_FALSE(value_of(holder("push-1", "{}")));
+  ASSERT_TRUE(jobs().add_key(id, "push-1", "{}"));
+  ASSERT_TRUE(jobs().add_key(id, "push-2", "{}"));
+
+  EXPECT_EQ(value_of(holder("push-1", "{}"))->id, id);
+  EXPECT_EQ(value_of(holder("push-2", "{}"))->id, id);
+  EXPECT_EQ(error_of(holder("push-1", "[]")).code, ErrorCode::idempotency_conflict);
+  EXPECT_FALSE(value_of(jobs().key_holder({.tenant = "other", .type = type, .key = "push-1", .said = "{}"})));
+
+  settle(completed(claim_one(id)));
+  EXPECT_EQ(value_of(holder("push-1", "{}"))->id, id) << "as long as it is kept";
+  clock().advance(8 * 24h);
+  value_of(jobs().prune({.after = {}, .limit = 100, .keep = {}}));
+  EXPECT_FALSE(value_of(holder("push-1", "{}")));
+  EXPECT_FALSE(value_of(holder("push-2", "{}")));
+}
+
+TEST_P(StoreContract, OfAddedKeysTheLastTwentyStay) {
+  const JobId id = enqueue(job());
+  for (int i = 0; i < 21; ++i) ASSERT_TRUE(jobs().add_key(id, "push-" + std::to_string(i), "{}"));
+  const auto holder = [&](std::string_view key) {
+    const std::string type = job().type;
+    return value_of(jobs().key_holder({.tenant = kTenant, .type = type, .key = key, .said = "{}"}));
+  };
+  EXPECT_FALSE(holder("push-0"));
+  EXPECT_TRUE(holder("push-1"));
+  EXPECT_TRUE(holder("push-20"));
+}
+
 TEST_P(StoreContract, TheSameKeyTwiceInOneBatchIsOneJob) {  // invariant 17
   const auto answers = jobs().enqueue(std::array{keyed(), keyed()});
 

@@ -69,6 +69,37 @@ TEST_P(YieldContract, APermanentFailureIsParkedAllTheSame) {
   EXPECT_EQ(settle(failed_for_good(leased)).state, JobState::dlq);
 }
 
+TEST_P(YieldContract, ACheckThatWasRateLimitedTooOftenDoesNotFloodTheDlqEither) {  // invariant 16
+  LeasedJob leased = check(now() + 6h, 1);
+  Settled settled;
+  for (int i = 0; i < 20; ++i) {
+    settled = settle(rate_limited(leased));
+    if (settled.state != JobState::queued) break;
+    clock().advance(2min);
+    leased = claim_one(leased.id);
+  }
+  EXPECT_EQ(settled.state, JobState::skipped);
+  EXPECT_EQ(detail(leased.id).reason, "superseded");
+}
+
+TEST_P(YieldContract, EveryCheckLeavesItsTimeAndASuccessTakesAnErrorAway) {
+  const LeasedJob first = check(now() + 5min);
+  settle(failed(first));
+  ASSERT_EQ(subject_state(id_, "a").last_status, "error");
+  Advance step;
+  step.schedule = id_;
+  step.subject = "a";
+  step.version = subject_of(id_, "a").version;
+  clock().advance(5min);
+  step.position = now();
+  step.jobs = {occurrence_job(now(), "a")};
+  step.jobs[0].options.yields = true;
+  settle(completed(claim_one(advance(step).jobs.at(0).id)));
+
+  EXPECT_EQ(subject_state(id_, "a").last_status, "");
+  EXPECT_EQ(subject_state(id_, "a").last_checked_at, now());
+}
+
 TEST_P(YieldContract, ALostCheckYieldsToo) {  // invariant 12
   const LeasedJob leased = check(now() + 30s);
   clock().advance(61s);

@@ -1,11 +1,15 @@
 // Deliveries at the level of the engine: one outcome a subject and day, whatever happens (S0; invariants 1-3, 22, 23).
+#include "engine/support/crashing_node.h"
 #include "engine/support/subject_test.h"
 
 namespace carillon::test {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::Ge;
 using ::testing::IsEmpty;
+using ::testing::Le;
 using ::testing::SizeIs;
 
 class EngineDeliveries : public SubjectTest {
@@ -84,7 +88,30 @@ TEST_P(EngineDeliveries, OneMadeAfterItsDueTimeBeginsTomorrow) {  // schedules.m
   EXPECT_THAT(outcomes(), ElementsAre("ada 2026-03-04T00:00 done"));
 }
 
-TEST_P(EngineDeliveries, AfterARestartItIsEligibleAtOnce) {  // schedules.md, worked; invariant 5
+TEST(EngineDeliveryCrash, AfterACrashItIsEligibleAtOnce) {  // schedules.md, worked; invariant 5
+  CrashingNode node(at("2026-03-03T06:00:00Z"));
+  value_of(node->client().put_schedule(
+      "default",
+      R"({"name":"s","trigger":{"kind":"delivery","due":"08:00"},"job":{"type":"digest","timeout":"30m"}})"));
+  value_of(node->client().put_subject("default", "s", "ada", "{}"));
+  node->pass(1h);
+  node.begin_one();
+  node->pass(5min);  // the crash at 07:05: its attempt is leased and not settled
+  node.crash_until(at("2026-03-03T07:25:00Z"));
+
+  node->finish(node.begin_one(), done());
+  const auto closed = node->heard.of<Finalized>();
+  ASSERT_THAT(closed, SizeIs(1));
+  EXPECT_EQ(closed.front().status, JobState::done);
+  const auto attempts = value_of(node->client().job("default", closed.front().job)).attempts;
+  ASSERT_THAT(attempts, SizeIs(2));
+  EXPECT_EQ(attempts[0].started_at, at("2026-03-03T07:00:00Z"));
+  EXPECT_EQ(attempts[0].result, AttemptResult::lease_lost);
+  EXPECT_EQ(attempts[1].started_at, at("2026-03-03T07:25:00Z"));
+  EXPECT_EQ(attempts[1].result, AttemptResult::ok);
+}
+
+TEST_P(EngineDeliveries, ARetryThatFellDueWhileItWasDownIsMadeAtOnce) {  // invariant 5
   if (!survives_restart()) GTEST_SKIP() << "memory does not survive";
   fail_always();
   put_subject("ada");
@@ -262,18 +289,40 @@ TEST_P(EngineDeliveries, ASubjectThatIsDisabledStandsStill) {  // invariant 32
 }
 
 TEST_P(EngineDeliveries, SpreadKeepsToTheWindowAndIsTheSameEveryTime) {
-  put(R"({"name":"s","trigger":{"kind":"delivery","due":"08:00","spread":true},)"
-      R"("job":{"type":"digest","timeout":"5m"}})");
-  for (int i = 0; i < 50; ++i) put_subject("user-" + std::to_string(i));
+  constexpr std::string_view kSpread =
+      R"({"name":"s","trigger":{"kind":"delivery","due":"08:00","spread":true},"job":{"type":"digest","timeout":"5m"}})";
+  constexpr int kUsers = 50;
+  put(kSpread);
+  for (int i = 0; i < kUsers; ++i) put_subject("user-" + std::to_string(i));
+  run_until("2026-03-03T07:20:00Z");
+  if (survives_restart()) restart();
   run_until("2026-03-04T12:00:00Z");
-  ASSERT_THAT(starts, SizeIs(100));
-  std::set<Instant> first;
-  for (std::size_t i = 0; i < 50; ++i) {
-    EXPECT_GE(starts[i], at("2026-03-03T07:00:00Z"));
-    EXPECT_LE(starts[i], at("2026-03-03T07:45:00Z"));
-    first.insert(starts[i]);
+  std::map<std::string, Instant> first;  // by user and day
+  for (std::size_t i = 0; i < starts.size(); ++i) first[ran[i] + format_instant(starts[i]).substr(0, 10)] = starts[i];
+  ASSERT_THAT(first, SizeIs(2 * kUsers));
+  std::set<Instant> times;
+  for (const auto& [user, start] : first) {
+    const Instant opens = std::chrono::floor<std::chrono::days>(start) + 7h;
+    EXPECT_THAT(start, AllOf(Ge(opens), Le(opens + 45min))) << user << ": one retry still fits";
+    times.insert(start);
   }
-  EXPECT_GT(first.size(), 40U);
+  EXPECT_GT(times.size(), 80U);
+
+  // Another engine, users in another order and made at another time.
+  testing::ManualClock other_clock(at("2026-03-03T05:00:00Z"));
+  testing::TestEngine other(other_clock);
+  std::map<std::string, Instant> second;
+  other.handle("digest", [&](JobContext& context) {
+    second[context.job().subject + format_instant(other_clock.now()).substr(0, 10)] = other_clock.now();
+    return done();
+  });
+  value_of(other.client().put_schedule(kTenant, kSpread));
+  for (int i = kUsers - 1; i >= 0; --i) {
+    value_of(other.client().put_subject(kTenant, "s", "user-" + std::to_string(i), "{}"));
+    other.advance(1s);
+  }
+  other.advance(at("2026-03-04T12:00:00Z") - other_clock.now());
+  EXPECT_EQ(second, first);
 }
 
 TEST_P(EngineDeliveries, ATickLooksAtWhatIsDueAlone) {  // invariant 7

@@ -7,6 +7,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 using ::testing::SizeIs;
 
 class EngineWindows : public SubjectTest {
@@ -69,6 +70,12 @@ TEST_P(EngineWindows, TheCursorWaitsForTheFirstThatIsOpen) {  // schedules.md, w
   go_to("2026-03-03T06:00:30Z");
   run_due();
   advance(30s);
+  std::map<Instant, JobState> states;  // by window
+  for (const JobInfo& one : jobs()) states[one.slot.value()] = one.state;
+  const auto start_of = [](int hour) { return at("2026-03-03T00:00:00Z") + std::chrono::hours(hour); };
+  EXPECT_THAT(states, ElementsAre(Pair(start_of(0), JobState::queued), Pair(start_of(1), JobState::done),
+                                  Pair(start_of(2), JobState::done), Pair(start_of(3), JobState::done),
+                                  Pair(start_of(4), JobState::done), Pair(start_of(5), JobState::done)));
   EXPECT_EQ(subject("t").cursor_end, at("2026-03-03T00:00:00Z"));
   answer = [](JobContext&) { return done(); };
   advance(2min);

@@ -63,13 +63,26 @@ Storm run_storm(const std::string& path, std::int64_t users) {
     ++storm.jobs_beside;
     return done();
   });
+  engine.on_event([&](const Event& event) {
+    const auto* const tick = std::get_if<TickStopped>(&event.body);
+    if (tick == nullptr || tick->users_scanned == 0) return;
+    const std::scoped_lock lock(mutex);
+    storm.planning_ms.push_back(std::chrono::duration<double, std::milli>(tick->duration).count());
+  });
   must(engine.client().put_schedule("default", kBeside));
   const auto begin = boot_now();
   engine.run_in_background();
   const std::string planned = "SELECT coalesce(sum(count), 0) FROM outcome_counts WHERE schedule = 1";
   while (number_in(path, planned) < users) std::this_thread::sleep_for(kLook);
   storm.seconds = std::chrono::duration<double>(boot_now() - begin).count();
+  // The last of them may still wait; and one that never came would be late by all of the storm.
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
   engine.stop();
+  const std::scoped_lock lock(mutex);
+  const auto wanted = static_cast<std::uint64_t>(storm.seconds);
+  if (storm.jobs_beside < wanted) {
+    storm.late_max = std::max(storm.late_max, static_cast<double>(wanted - storm.jobs_beside));
+  }
   return storm;
 }
 

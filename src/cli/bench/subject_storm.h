@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace carillon {
 
@@ -14,6 +15,7 @@ struct Storm {
   double seconds = 0;   // until all of them were jobs
   double late_max = 0;  // of the other schedule's jobs meanwhile, in seconds
   std::uint64_t jobs_beside = 0;
+  std::vector<double> planning_ms;  // of each round that planned some of them
 };
 // On a file that was prepared. The users' jobs stay queued.
 Storm run_storm(const std::string& path, std::int64_t users);

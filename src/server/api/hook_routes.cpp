@@ -108,7 +108,8 @@ Result<HttpResponse> push(Services& services, const RouteCall& call) {
       options.payload = call.request.body;
     }
     return node.planner().trigger(round, call.tenant(), hook->schedule, options,
-                                  {.idempotency_key = fmt::format("hook:{}:{}", name, id),
+                                  {.key = fmt::format("hook:{}:{}", name, id),
+                                   .said = call.request.body,
                                    .created_by = fmt::format("hook:{}", name),
                                    .meta = meta.str(),
                                    .expected_at = said.expected_at});

@@ -59,7 +59,9 @@ void claim_job(Context& context, Owners& owners, const ClaimRequest& request, Jo
     if (!tx.lease(id)) claimed.early.push_back(ready_of(row));
     return;
   }
-  if (row.deadline && *row.deadline <= context.now && !mutant(Mutant::cutoff_by_tick_time)) {  // invariant 22
+  // The cutoff itself is past the end of the window.
+  const Instant over = mutant(Mutant::cutoff_off_by_one) ? context.now - Duration(1) : context.now;
+  if (row.deadline && *row.deadline <= over && !mutant(Mutant::cutoff_by_tick_time)) {  // invariant 22
     if (auto ended = finish_overdue_job(context, id, {})) claimed.overdue.push_back(*std::move(ended));
     return;
   }

@@ -13,6 +13,8 @@ namespace carillon {
 
 namespace {
 
+constexpr std::size_t kAddedKeysMax = 20;
+
 std::int64_t payload_hash(std::string_view payload) {
   return static_cast<std::int64_t>(stable_hash({"payload", payload}));
 }
@@ -43,19 +45,25 @@ Result<std::optional<Enqueued>> asked_before(Context& context, const NewJob& job
   return known;
 }
 
-void note_seen(Context& context, JobId id) {
-  const auto seen_detail = [&](const JobRow& row) {
+// Of one that is live or finished.
+template <typename Change>
+void change_detail(Context& context, JobId id, Change change) {
+  const auto changed_detail = [&](const JobRow& row) {
     JobDetail detail = detail_of(context, row);
-    detail.last_seen_at = context.now;
+    change(row, detail);
     return write_detail(detail);
   };
   if (const auto row = context.tx.job(id)) {
-    JobRow seen = *row;
-    seen.detail = seen_detail(*row);
-    context.tx.update_job(*row, seen);
+    JobRow after = *row;
+    after.detail = changed_detail(*row);
+    context.tx.update_job(*row, after);
   } else if (const auto archived = context.tx.archived(id)) {
-    context.tx.update_archived_detail(id, seen_detail(archived->job));
+    context.tx.update_archived_detail(id, changed_detail(archived->job));
   }
+}
+
+void note_seen(Context& context, JobId id) {
+  change_detail(context, id, [&](const JobRow& /*row*/, JobDetail& detail) { detail.last_seen_at = context.now; });
 }
 
 // What the key says: nothing if it is free.
@@ -240,6 +248,29 @@ Result<Enqueued> enqueue_job(Context& context, const NewJob& job) { return enque
 
 Result<Enqueued> enqueue_planned_job(Context& context, const NewJob& job, const PlannedFor& planned) {
   return enqueue(context, job, &planned);
+}
+
+Result<std::optional<Enqueued>> key_holder(Context& context, const JobStore::SaidKey& key) {
+  NewJob asked{.tenant = std::string(key.tenant), .type = std::string(key.type), .payload = std::string(key.said)};
+  asked.options.idempotency_key = key.key;
+  return held_by_key(context, asked, context.tx.type(key.type));
+}
+
+void add_key(Context& context, JobId job, std::string_view key, std::string_view said) {
+  change_detail(context, job, [&](const JobRow& row, JobDetail& detail) {
+    const std::string& tenant = context.tx.lane_names(row.lane).tenant;
+    context.tx.put_key({.tenant = tenant,
+                        .type = row.type,
+                        .key = std::string(key),
+                        .job = job,
+                        .payload_hash = payload_hash(said),
+                        .held_until = {}});
+    detail.added_keys.emplace_back(key);
+    if (detail.added_keys.size() <= kAddedKeysMax) return;
+    const auto oldest = context.tx.key(tenant, row.type, detail.added_keys.front());
+    if (oldest && oldest->job == job) context.tx.erase_key(*oldest);
+    detail.added_keys.erase(detail.added_keys.begin());
+  });
 }
 
 }  // namespace carillon

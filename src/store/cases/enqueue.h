@@ -17,4 +17,7 @@ struct PlannedFor {
 Result<Enqueued> enqueue_job(Context& context, const NewJob& job);
 Result<Enqueued> enqueue_planned_job(Context& context, const NewJob& job, const PlannedFor& planned);
 
+Result<std::optional<Enqueued>> key_holder(Context& context, const JobStore::SaidKey& key);
+void add_key(Context& context, JobId job, std::string_view key, std::string_view said);
+
 }  // namespace carillon

@@ -21,6 +21,9 @@ bool closed(const OutcomeRow& row) {
 void note_result(Context& context, SubjectRow& subject, const JobRow& row, const JobDetail& detail) {
   auto state = read_subject_state(subject);
   if (!state) return context.tx.fail(std::move(state).error());
+  // A day that ends after a later one, because much was left behind, is told by its row alone: the last date is the
+  // last one.
+  if (row.deadline && state->last_slot && *row.slot < *state->last_slot) return;
   const bool success = row.state == JobState::done;
   state->status = row.state;
   state->last_slot = row.slot;
@@ -207,6 +210,10 @@ bool change_state(Context& context, SubjectRow& subject, const StateChange& chan
   if (change.expected_at) state->expected_at = *change.expected_at;
   if (change.last_status) state->last_status = *change.last_status;
   if (change.cadence) state->cadence = *change.cadence;
+  if (change.error && *change.error != state->last_error) {
+    state->last_error = *change.error;
+    ++state->error_count;
+  }
   if (*state == before) return false;
   write_subject_state(*state, subject);
   return true;

@@ -113,11 +113,12 @@ Verdict verdict_of(const Context& context, const Ending& ending) {
 // One that yields is not tried again once its subject's next occurrence would come first, nor parked for want of
 // attempts: that occurrence takes its place. So an outage neither floods the DLQ nor leaves a subject stuck.
 bool yields_to_next(Context& context, const Ending& ending, const Verdict& verdict) {
-  if (!ending.options.yields || !ending.row.schedule || gives_attempt_back(ending.end.result)) return false;
+  if (!ending.options.yields || !ending.row.schedule) return false;
   const auto subject = context.tx.subject(ending.row.schedule, ending.row.subject);
   if (!subject || !subject->next_at) return false;
   if (verdict.state == JobState::dlq) return verdict.reason == VerdictReason::max_retries_exceeded;
-  return verdict.state == JobState::queued && verdict.run_at >= *subject->next_at;
+  return verdict.state == JobState::queued && !gives_attempt_back(ending.end.result) &&
+         verdict.run_at >= *subject->next_at;
 }
 
 void supersede(Ending& ending, Verdict& verdict) {
@@ -203,8 +204,17 @@ bool says_nothing_but_success(const Settlement& settlement) {
          settlement.error.message.empty() && settlement.error.error_class.empty();
 }
 
-// What is known of a subject after a check of it: from its handler, or because it failed for the last time.
-void change_subject(Context& context, const Settlement::SubjectChange& change, const JobRow& row) {
+constexpr std::string_view kCheckFailed = "error";
+
+// What is known of a subject after a job of it: from its handler, or because a check has ended, or failed for the last
+// time.
+struct Learnt {
+  Settlement::SubjectChange change;
+  bool checked = false;  // a check has come to its end
+};
+
+void change_subject(Context& context, const Learnt& learnt, const JobRow& row) {
+  const auto& [change, checked] = learnt;
   auto subject = context.tx.subject(row.schedule, row.subject);
   if (!subject) return;
   auto state = read_subject_state(*subject);
@@ -213,16 +223,18 @@ void change_subject(Context& context, const Settlement::SubjectChange& change, c
   if (change.expected_at) state->expected_at = change.expected_at;
   if (change.status) {
     state->last_status = *change.status;
-    state->last_checked_at = context.now;
     if (*change.status == "available") state->last_available_at = context.now;
+  } else if (checked && state->last_status == kCheckFailed) {
+    state->last_status.clear();  // it has not failed this time
   }
+  if (checked || change.status) state->last_checked_at = context.now;
   if (*state == before) return;
   write_subject_state(*state, *subject);
   ++subject->version;
   context.tx.update_subject(subject->next_at, *subject);
 }
 
-const Settlement::SubjectChange kFailedCheck{.expected_at = {}, .status = "error"};
+Learnt failed_check() { return {.change = {.expected_at = {}, .status = std::string(kCheckFailed)}, .checked = true}; }
 
 Result<Settled> settle_with_lease(Context& context, const Settlement& settlement, Transaction::LeasedRow leased) {
   Ending ending = ending_of(context, std::move(leased));
@@ -256,8 +268,12 @@ Result<Settled> settle_with_lease(Context& context, const Settlement& settlement
   const bool superseded = yields_to_next(context, ending, verdict);
   if (superseded) supersede(ending, verdict);
   apply_verdict(context, ending, verdict, answer.ready);
-  if (superseded) change_subject(context, kFailedCheck, ending.row);
-  if (settlement.subject && ending.row.schedule) change_subject(context, *settlement.subject, ending.row);
+  if (superseded) change_subject(context, failed_check(), ending.row);
+  const bool checked = ending.options.yields && verdict.state == JobState::done;
+  if (ending.row.schedule && (settlement.subject || checked)) {
+    const Settlement::SubjectChange nothing{.expected_at = {}, .status = {}};
+    change_subject(context, {.change = settlement.subject.value_or(nothing), .checked = checked}, ending.row);
+  }
   answer.state = verdict.state;
   answer.run_at = verdict.state == JobState::queued ? verdict.run_at : ending.row.run_at;
   const bool completed = !superseded && (verdict.state == JobState::done || verdict.state == JobState::skipped);
@@ -351,7 +367,7 @@ std::vector<Reaped> reap_leases(Context& context, std::size_t limit) {
                   .worker = lease.worker,
                   .state = verdict.state};
     apply_verdict(context, ending, verdict, answer.ready);
-    if (superseded) change_subject(context, kFailedCheck, ending.row);
+    if (superseded) change_subject(context, failed_check(), ending.row);
     reaped.push_back(std::move(answer));
   }
   return reaped;
@@ -375,6 +391,7 @@ std::optional<Changed> finish_overdue_job(Context& context, JobId id, const WhyN
   const auto row = context.tx.job(id);
   if (!row) return std::nullopt;
   const auto lease = context.tx.lease(id);
+  if (lease && mutant(Mutant::running_spared_at_cutoff)) return std::nullopt;
   JobRow after = *row;
   JobDetail detail = detail_of(context, *row);
   detail.reason = to_string(lease ? VerdictReason::deadline : why_not_started(context, *row, why));

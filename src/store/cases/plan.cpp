@@ -266,26 +266,23 @@ Result<void> delete_subject_row(Context& context, ScheduleId schedule, std::stri
   return {};
 }
 
-std::vector<SubjectRow> subjects_of(Context& context, ScheduleId schedule, std::optional<std::string_view> after,
-                                    std::size_t limit) {
-  std::vector<SubjectRow> found;
+SubjectSlice subjects_of(Context& context, ScheduleId schedule, std::optional<std::string_view> after,
+                         std::size_t limit) {
+  SubjectSlice slice{.rows = {}, .next_after = std::string(after.value_or("")), .end = true};
   const auto owner = context.tx.schedule(schedule);
-  if (!owner || owner->deleted_at || limit == 0) return found;
-  SubjectKey key{schedule, std::string(after.value_or(""))};
+  if (!owner || owner->deleted_at) return slice;
   // The empty name is that of the only subject, and above nothing.
   if (const auto only = after ? std::nullopt : context.tx.subject(schedule, ""); only && lives(*only, *owner)) {
-    found.push_back(*only);
+    slice.rows.push_back(*only);
   }
-  for (int round = 0; round < kRetiringRoundsMax && found.size() < limit && !context.tx.failed(); ++round) {
-    std::vector<SubjectRow> rows = context.tx.subjects_above(key, limit - found.size());
-    const bool is_end = rows.size() < limit - found.size() || rows.back().schedule != schedule;
-    if (!rows.empty()) key.subject = rows.back().subject;
-    for (SubjectRow& row : rows) {
-      if (row.schedule == schedule && lives(row, *owner)) found.push_back(std::move(row));
-    }
-    if (is_end) break;
+  std::vector<SubjectRow> rows = context.tx.subjects_above({schedule, slice.next_after}, limit);
+  slice.end = rows.size() < limit || rows.back().schedule != schedule;
+  for (SubjectRow& row : rows) {
+    if (row.schedule != schedule) break;
+    slice.next_after = row.subject;
+    if (lives(row, *owner)) slice.rows.push_back(std::move(row));
   }
-  return found;
+  return slice;
 }
 
 std::size_t open_windows_of(Context& context, ScheduleId schedule, std::string_view subject, std::size_t most) {

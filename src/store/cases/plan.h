@@ -29,8 +29,8 @@ Result<void> delete_subject_row(Context& context, ScheduleId schedule, std::stri
 // Only the position stays behind, and the cursor.
 void retire_subject(Context& context, SubjectRow& subject);
 // Those that live, by name.
-std::vector<SubjectRow> subjects_of(Context& context, ScheduleId schedule, std::optional<std::string_view> after,
-                                    std::size_t limit);
+SubjectSlice subjects_of(Context& context, ScheduleId schedule, std::optional<std::string_view> after,
+                         std::size_t limit);
 std::size_t open_windows_of(Context& context, ScheduleId schedule, std::string_view subject, std::size_t most);
 // Earliest first. Those of an earlier life of the schedule are retired on the way.
 std::vector<SubjectRow> due_subjects(Context& context, ScheduleId schedule, Instant until, std::size_t limit);

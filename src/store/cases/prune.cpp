@@ -49,6 +49,10 @@ void erase(Context& context, const ArchiveRow& row) {
   Transaction& tx = context.tx;
   const JobRow& job = row.job;
   if (const auto key = key_of(context, job)) tx.erase_key(*key);
+  for (const std::string& name : detail_of(context, job).added_keys) {
+    const auto key = tx.key(tx.lane_names(job.lane).tenant, job.type, name);
+    if (key && key->job == job.id) tx.erase_key(*key);
+  }
   if (job.schedule && job.slot) erase_occurrence(context, job);
   tx.erase_archived(row);
   tx.add_count(job.lane, job.state, -1);

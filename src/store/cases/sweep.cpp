@@ -24,10 +24,10 @@ void put_right(Context& context, SweptSubject& swept) {
 }  // namespace
 
 SweepStep sweep_subjects(Context& context, const SweepRequest& request) {
-  SweepStep step{.next_after = request.after};
-  for (SubjectRow& row : subjects_of(context, request.schedule, request.after, request.limit)) {
+  SubjectSlice slice = subjects_of(context, request.schedule, request.after, request.limit);
+  SweepStep step{.next_after = std::move(slice.next_after), .end = slice.end};
+  for (SubjectRow& row : slice.rows) {
     ++step.looked_at;
-    step.next_after = row.subject;
     SweptSubject swept{.row = std::move(row)};
     swept.is_late = swept.row.next_at && *swept.row.next_at < request.late_before;
     swept.has_no_time = !swept.row.next_at && swept.row.enabled;
@@ -35,7 +35,6 @@ SweepStep sweep_subjects(Context& context, const SweepRequest& request) {
     const bool is_worth_telling = swept.lost_open_job || swept.moved_cursor || swept.is_late || swept.has_no_time;
     if (is_worth_telling) step.found.push_back(std::move(swept));
   }
-  step.end = step.looked_at < request.limit;
   return step;
 }
 

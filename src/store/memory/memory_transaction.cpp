@@ -274,6 +274,21 @@ std::vector<ScheduleHead> MemoryTransaction::schedule_heads(ScheduleId after, st
   return heads;
 }
 
+std::vector<ScheduleRow> MemoryTransaction::followers_above(ScheduleId after, std::size_t limit) {
+  const auto follows = [](const ScheduleRow& row) {
+    const auto definition = parse_json(row.definition);
+    const Json* const trigger = definition ? definition->find("trigger") : nullptr;
+    const Json* const kind = trigger ? trigger->find("kind") : nullptr;
+    return kind && kind->text == "after";
+  };
+  std::vector<ScheduleRow> found;
+  const auto& rows = tables_.schedules.rows();
+  for (auto next = rows.upper_bound(after); next != rows.end() && found.size() < limit; ++next) {
+    if (!next->second.deleted_at && follows(next->second)) found.push_back(next->second);
+  }
+  return found;
+}
+
 std::vector<ScheduleRow> MemoryTransaction::schedules_above(ScheduleId after, std::size_t limit) {
   return above(tables_.schedules, after, limit);
 }

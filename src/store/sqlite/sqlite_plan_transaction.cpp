@@ -38,6 +38,11 @@ std::vector<ScheduleHead> SqliteTransaction::schedule_heads(ScheduleId after, st
   });
 }
 
+std::vector<ScheduleRow> SqliteTransaction::followers_above(ScheduleId after, std::size_t limit) {
+  queries_->followers_above.with(after, limit);
+  return all(queries_->followers_above, read_schedule_row);
+}
+
 std::vector<ScheduleRow> SqliteTransaction::schedules_above(ScheduleId after, std::size_t limit) {
   queries_->schedules_above.with(after, limit);
   return all(queries_->schedules_above, read_schedule_row);

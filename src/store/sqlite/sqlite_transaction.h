@@ -85,6 +85,7 @@ class SqliteTransaction final : public Transaction {
   ScheduleId insert_schedule(const ScheduleRow& row) override;
   void update_schedule(const ScheduleRow& row) override;
   std::vector<ScheduleHead> schedule_heads(ScheduleId after, std::size_t limit) override;
+  std::vector<ScheduleRow> followers_above(ScheduleId after, std::size_t limit) override;
   std::vector<ScheduleRow> schedules_above(ScheduleId after, std::size_t limit) override;
   void erase_schedule(ScheduleId id) override;
   bool has_rows_of(ScheduleId id) override;

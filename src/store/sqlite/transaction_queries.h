@@ -65,6 +65,7 @@ struct SqliteTransaction::Queries {
   Query insert_schedule{connection, "insert_schedule"};
   Query update_schedule{connection, "update_schedule"};
   Query schedule_heads{connection, "schedule_heads"};
+  Query followers_above{connection, "followers_above"};
   Query schedules_above{connection, "schedules_above"};
   Query delete_schedule{connection, "delete_schedule"};
   Query has_rows_of{connection, "has_rows_of"};

@@ -19,7 +19,7 @@ std::unique_ptr<Backend> backend_of(const std::filesystem::path& sqlite, const S
 
 HandNode::HandNode(const Options& options)
     : clock(options.start),
-      store_(make_store(make_faulty(backend_of(options.sqlite, clock.parts()), commits_), clock.parts())),
+      store_(make_store(open_backend(options), clock.parts())),
       node_(*store_, clock.parts(),
             {.max_concurrency = options.max_concurrency,
              .claims_max = options.claims_max,
@@ -29,6 +29,17 @@ HandNode::HandNode(const Options& options)
   node_.set_runner(runner);
   node_.add_listener(heard.listener());
   node_.open();
+}
+
+std::unique_ptr<Backend> HandNode::open_backend(const Options& options) {
+  auto backend = make_faulty(backend_of(options.sqlite, clock.parts()), commits_);
+  backend_ = backend.get();
+  return backend;
+}
+
+void HandNode::tamper(const std::function<void(Transaction&)>& write) {
+  write(backend_->begin());
+  ASSERT_TRUE(backend_->commit().has_value());
 }
 
 void HandNode::settle_down() {

@@ -9,6 +9,7 @@
 #include <carillon/testing.h>
 
 #include <deque>
+#include <functional>
 #include <memory>
 
 #include "engine/execution.h"
@@ -44,6 +45,8 @@ class HandNode {
   Node& node() { return node_; }
   Store& store() { return *store_; }
   FaultyCommits& commits() { return commits_; }
+  // A transaction behind the back of the store and the node: to write what nothing that is right would write.
+  void tamper(const std::function<void(Transaction&)>& write);
 
   // Rounds until nothing is due. A store that fails is asked so often, and no more.
   void settle_down();
@@ -68,7 +71,10 @@ class HandNode {
   HandRunner runner;
 
  private:
+  std::unique_ptr<Backend> open_backend(const Options& options);
+
   FaultyCommits commits_;
+  Backend* backend_ = nullptr;  // the store has it
   std::unique_ptr<Store> store_;
   Node node_;
   NodeClient client_;

@@ -105,8 +105,8 @@ class BadInput(unittest.TestCase):
     def setUpClass(cls):
         cls.server = server = Server(PROGRAM)
         server.start()
-        server.put(T + "/schedules/s", {"trigger": {"kind": "daily", "at": "08:00"}, "job": {"type": "never"}})
-        # Not enabled: nothing may happen by itself.
+        # Far off, or not enabled: nothing may happen by itself.
+        server.put(T + "/schedules/s", {"trigger": {"kind": "every", "every": "100h"}, "job": {"type": "never"}})
         server.put(T + "/schedules/d", {"trigger": {"kind": "delivery", "due": "08:00"}, "enabled": False, "job": {"type": "never"}})
         server.put(T + "/schedules/d/subjects/u", {})
         server.put("/v1/limits/l", {"rate": 1, "per": "1s"})

@@ -10,7 +10,7 @@ import threading
 import time
 import unittest
 
-from server import Server
+from server import Server, far_off
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "cli_client"))
 from terminal import on_terminal  # noqa: E402
@@ -73,7 +73,7 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(json.loads(as_json)["items"][0]["id"], job)
 
     def test_every_list_reads_a_real_answer(self):
-        self.server.put(T + "/schedules/cli", {"trigger": {"kind": "daily", "at": "08:00"}, "job": {"type": "never"}})
+        self.server.put(T + "/schedules/cli", {"trigger": {"kind": "daily", "at": far_off()}, "job": {"type": "never"}})
         self.server.put(T + "/limits/cli", {"rate": 5, "per": "1s"})
         self.enqueue("cli.list", "--in", "1h")
         for words in (["jobs"], ["dlq"], ["schedules"], ["tenants"], ["queues"], ["limits"], ["keys"], ["status"], ["config"]):
@@ -97,7 +97,7 @@ class CommandLine(unittest.TestCase):
     def test_a_schedule_from_a_file(self):
         path = os.path.join(self.server.folder, "digest.json")
         with open(path, "w", encoding="utf-8") as file:
-            json.dump({"name": "digest", "trigger": {"kind": "daily", "at": "08:00"}, "job": {"type": "cli.digest"}}, file)
+            json.dump({"name": "digest", "trigger": {"kind": "daily", "at": far_off()}, "job": {"type": "cli.digest"}}, file)
         self.assertEqual(self.answer("schedules", "put", path)["revision"], 1)
         self.assertEqual(len(self.answer("schedules", "preview", "digest", "--count", "3")["items"]), 3)
         self.assertIsNotNone(self.answer("schedules", "pause", "digest")["paused_until"])
@@ -128,8 +128,10 @@ class CommandLine(unittest.TestCase):
         self.assertIn("0 created, 0 updated, 12000 unchanged", text)
 
     def test_a_subject_from_the_shell(self):
-        self.server.put(T + "/schedules/cli-sub", {"trigger": {"kind": "delivery", "due": "08:00"}, "job": {"type": "cli.sub"}})
-        self.assertEqual(self.answer("subjects", "put", "cli-sub", "ada/1", "--due", "07:30", "--timezone", "Europe/Paris")["due"], "07:30")
+        # No window is open, and none opens meanwhile.
+        self.server.put(T + "/schedules/cli-sub", {"trigger": {"kind": "delivery", "due": far_off()}, "job": {"type": "cli.sub"}})
+        due = far_off(minutes=-30)
+        self.assertEqual(self.answer("subjects", "put", "cli-sub", "ada/1", "--due", due, "--timezone", "Europe/Paris")["due"], due)
         self.assertEqual(self.answer("subjects", "patch", "cli-sub", "ada/1", '{"due": null}')["due"], None)
         self.assertEqual(self.answer("subjects", "show", "cli-sub", "ada/1")["timezone"], "Europe/Paris")
         self.assertEqual([one["subject"] for one in self.answer("subjects", "list", "cli-sub", "--enabled")["items"]], ["ada/1"])
@@ -170,14 +172,32 @@ class CommandLine(unittest.TestCase):
     def ended(self, process):
         if process.poll() is None:
             process.kill()
-            process.communicate()
+        process.wait()
+
+    def watching(self, *words):
+        """(the process, what it has told so far)"""
+        process = subprocess.Popen([PROGRAM, "jobs", "watch", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   cwd=self.server.folder, env=self.environment())
+        told = []
+        reader = threading.Thread(target=lambda: told.extend((line["id"], line["state"]) for line in map(json.loads, process.stdout)))
+        reader.start()
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(reader.join)
+        self.addCleanup(self.ended, process)
+        return process, told
+
+    def until(self, condition, meanwhile=lambda: None):
+        end = time.monotonic() + 60
+        while not condition():
+            self.assertLess(time.monotonic(), end, "it has not come to that")
+            meanwhile()
+            time.sleep(0.05)
 
     def test_watching_all_jobs_and_one(self):
-        watching = subprocess.Popen([PROGRAM, "jobs", "watch", "--count", "3"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                    cwd=self.server.folder, env=self.environment())
-        self.addCleanup(self.ended, watching)
+        _, told = self.watching()
         # It tells of what comes after it listens; until then jobs of another kind come in vain.
-        time.sleep(1)
+        self.until(lambda: told, meanwhile=lambda: self.enqueue("cli.unheard", "--in", "1h"))
         job = self.enqueue("cli.watched")
 
         def work():
@@ -189,10 +209,15 @@ class CommandLine(unittest.TestCase):
         one = self.exits(DONE, "jobs", "watch", job)
         worker.join(timeout=30)
         self.assertEqual(json.loads(one.stdout.splitlines()[-1])["state"], "done")
-        out, err = watching.communicate(timeout=30)
-        self.assertEqual(watching.returncode, DONE, err)
-        self.assertEqual([(json.loads(line)["id"], json.loads(line)["state"]) for line in out.splitlines()],
-                         [(job, "queued"), (job, "processing"), (job, "done")])
+        self.until(lambda: (job, "done") in told)
+        self.assertEqual([state for changed, state in told if changed == job], ["queued", "processing", "done"])
+
+    def test_watching_so_many_changes(self):
+        process, told = self.watching("--count", "3")
+        self.until(lambda: process.poll() is not None, meanwhile=lambda: self.enqueue("cli.counted", "--in", "1h"))
+        self.assertEqual(process.returncode, DONE)
+        self.until(lambda: len(told) >= 3)
+        self.assertEqual([state for _, state in told], ["queued"] * 3)
 
     # ---- How it exits ----
     def test_exit_codes(self):

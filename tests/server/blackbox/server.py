@@ -1,4 +1,5 @@
 """A server of our own for a test: started on a free port in a folder of its own, and stopped."""
+import datetime
 import http.client
 import json
 import os
@@ -8,6 +9,11 @@ import subprocess
 import tempfile
 
 import jsonschema
+
+
+def far_off(minutes=0):
+    """A time of day half a day from now in UTC, and hours off in Europe and America: what is due then is not while a test runs."""
+    return (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(hours=12, minutes=minutes)).strftime("%H:%M")
 
 
 class Answer:

@@ -16,6 +16,8 @@ UPDATE schedules SET subjects = (SELECT count(*) FROM subjects u WHERE u.schedul
                                   AND u.generation = schedules.generation AND u.deleted_at IS NULL)
  WHERE deleted_at IS NULL;
 ALTER TABLE schedules ADD COLUMN first_job INTEGER NOT NULL DEFAULT 0;
+-- Who follows whom must be known before anything starts.
+CREATE INDEX schedules_following ON schedules (id) WHERE json_extract(definition, '$.trigger.kind') = 'after';
 
 -- Subjects that are due at the same minute of the day stand side by side, in the order in which they came, and their
 -- outcomes too: planning a thousand of ten million writes a few pages, not a thousand. The number says where: above its

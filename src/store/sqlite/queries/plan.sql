@@ -24,6 +24,12 @@ SELECT s.id, s.enabled, s.paused_until,
          WHERE u.schedule = s.id AND u.next_at IS NOT NULL ORDER BY u.next_at LIMIT 1)
   FROM schedules s WHERE s.id > ?1 AND s.deleted_at IS NULL ORDER BY s.id LIMIT ?2
 
+-- name: followers_above
+SELECT id, tenant, name, revision, generation, definition, enabled, paused_until, deleted_at, created_at, updated_at,
+       subjects, first_job
+  FROM schedules INDEXED BY schedules_following
+ WHERE json_extract(definition, '$.trigger.kind') = 'after' AND id > ?1 AND deleted_at IS NULL ORDER BY id LIMIT ?2
+
 -- name: schedules_above
 SELECT id, tenant, name, revision, generation, definition, enabled, paused_until, deleted_at, created_at, updated_at,
        subjects, first_job
