@@ -19,7 +19,8 @@
 
 namespace carillon {
 
-// E1: one round that looked at what is due: planned it, or closed what has reached its cutoff.
+// E1: one round that looked at what is due: once a tick, and each further one that planned something or closed what had
+// reached its cutoff.
 struct TickStopped {
   Duration duration{};
   std::uint64_t users_scanned = 0;
@@ -36,6 +37,8 @@ struct QueueDepth {
 // E3: attempts that run, once a tick.
 struct InFlight {
   std::uint32_t in_flight = 0;
+  // How many may at once: fewer than there are threads where the cap for all nodes, less what workers outside hold,
+  // leaves no more.
   std::uint32_t max_concurrency = 0;
 };
 

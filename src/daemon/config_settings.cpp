@@ -369,7 +369,7 @@ void add_slo(std::vector<Setting>& out) {
                      slo(&SloConfig::job_p95_max)));
   out.push_back(number("cutoff_rate_max", "Share of deliveries that reach their cutoff", {.min = 0, .max = 1},
                        slo(&SloConfig::cutoff_rate_max)));
-  out.push_back(number("dlq_max", "Jobs parked in the window", {.min = 0, .max = kDepthMax}, slo(&SloConfig::dlq_max)));
+  out.push_back(number("dlq_max", "Jobs in the DLQ", {.min = 0, .max = kDepthMax}, slo(&SloConfig::dlq_max)));
   out.push_back(
       number("stalled_max", "Leases lost in the window", {.min = 0, .max = kDepthMax}, slo(&SloConfig::stalled_max)));
   out.push_back(count({named("breach_consecutive")}, "Breaches in a row before a warning", {.min = 1, .max = 1000},

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -15,6 +16,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -361,13 +363,22 @@ class Server {
 
   void watch_objectives() {
     timers_.after(config_.slo.eval, [this] {
-      for (const SloTurn& turn : slo_.evaluate({.boot = boot_now(), .now = services_.now()})) {
-        log_.write(turn.line());
-        metrics_.set_slo(to_string(turn.slo), turn.standing.breached);
-        if (turn.standing.breached) host_.node().announce(turn.event());
-      }
-      watch_objectives();
+      // It asks the store, and timers must be quick. Too much waits already: all the more reason to look.
+      if (!pool_.run([this] { look_at_objectives(); })) look_at_objectives();
     });
+  }
+
+  void look_at_objectives() {
+    std::optional<std::uint64_t> parked;
+    if (const auto count = store_->reader().count_of(JobState::dlq)) {
+      parked = static_cast<std::uint64_t>(std::max<std::int64_t>(*count, 0));
+    }
+    for (const SloTurn& turn : slo_.evaluate({.boot = boot_now(), .now = services_.now(), .parked = parked})) {
+      log_.write(turn.line());
+      metrics_.set_slo(to_string(turn.slo), turn.standing.breached);
+      if (turn.standing.breached) host_.node().announce(turn.event());
+    }
+    watch_objectives();
   }
 
   void warn_of_lost_events() {

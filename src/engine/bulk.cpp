@@ -278,7 +278,10 @@ Result<void> BulkWork::step(Round& round, const Work& work) {
   TRY_ASSIGN(const BulkStep step,
              store_.jobs().act_on(state.filter, action_of(state.info.action), state.after, {kStep, changes}));
   round.add_ready(step.ready);
-  for (const JobId job : step.asked_to_stop) ask_to_stop_(round, job);
+  for (const Changed& job : step.jobs) {
+    round.tell(JobChanged{.job = job.id, .tenant = job.tenant, .state = job.state});
+    if (job.cancel_requested) ask_to_stop_(round, job.id);
+  }
   state.info.done += step.changed;
   state.info.failed += step.refused;
   state.after = step.next_after;

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/mutant.h"
+#include "core/schedule.h"
 #include "engine/node_port.h"
 #include "engine/settlement.h"
 #include "store/job_text.h"
@@ -119,6 +120,7 @@ Duration Node::step() {
     if (committed) {
       start(round);
       start_pulls(round);
+      if (round.is_tick) tell_levels(round);
     } else {
       for (const ReadySet::Pick& pick : picks_) dispatcher_.ready().put_back(pick, round.now);
       for (const Serving& serving : std::exchange(serving_, {})) put_back(serving, round.now);
@@ -177,17 +179,38 @@ Result<void> Node::write(Round& round) {
   // A claim ends what is past its deadline.
   TRY(planner_.follow(round));
   TRY(add_ready(round));
-  tell_finalized(round);
-  if (round.tick.users_scanned > 0 || round.tick.cutoff_finalized > 0) round.tell(round.tick);
+  tell_ended(round);
+  tell_tick(round);
   return {};
 }
 
-void Node::tell_finalized(Round& round) {
+void Node::tell_tick(Round& round) {
+  if (round.is_tick || round.tick.users_scanned > 0 || round.tick.cutoff_finalized > 0) round.tell(round.tick);
+}
+
+bool Node::is_delivery(const FinalizedSlot& slot) {
+  if (!slot.deleted) return planner_.is_delivery(slot.id);
+  const auto row = store_.plans().deleted_schedule(slot.id);
+  if (!row) return false;
+  const auto schedule = parse_schedule(row->definition);
+  return schedule && std::holds_alternative<DeliveryTrigger>(schedule->trigger);
+}
+
+void Node::tell_ended(Round& round) {
+  for (Changed& job : store_.jobs().ended_along()) {
+    round.tell(JobChanged{.job = job.id, .tenant = std::move(job.tenant), .state = job.state});
+  }
+  ScheduleId known;  // many of one schedule stand together
+  bool known_is_delivery = false;
   for (FinalizedSlot& slot : store_.plans().finalized()) {
+    if (slot.id != known) {
+      known = slot.id;
+      known_is_delivery = is_delivery(slot);
+    }
     const auto count = static_cast<std::uint64_t>(slot.count);
     std::optional<std::uint16_t> due_bucket;
     std::string today;
-    if (planner_.is_delivery(slot.id)) {
+    if (known_is_delivery) {
       const DayMinute due = day_minute_of(slot.local_minute);
       due_bucket = static_cast<std::uint16_t>(due.minute);
       today = format_date(LocalDays(std::chrono::days(due.day)));
@@ -329,7 +352,8 @@ void Node::perform_here(const Call& call) {
     call.run(round);
     TRY(planner_.follow(round));
     TRY(add_ready(round));
-    tell_finalized(round);
+    tell_ended(round);
+    tell_tick(round);
     return {};
   });
   const bool answers_well = committed || mutant(Mutant::answer_before_commit);
@@ -391,22 +415,26 @@ Node::Room Node::room_for_claims(const Round& round) {
                  return settling.thread_is_back && !settling.run->pulled;
                })));
   const std::size_t running = runs_.size() - returned;
-  std::size_t all = options_.max_concurrency;
-  if (const auto cap = rules_.config().max_concurrent_jobs) {
-    all = *cap - std::min<std::size_t>(*cap, desk_.lease_count());  // workers outside count too
-  }
-  const std::size_t threads = std::min<std::size_t>(all, options_.max_concurrency);
+  const std::size_t threads = slots();
   std::size_t ahead_max = 0;
   // Claims may run ahead of handlers, so that one commit serves many; a lower cap for all leaves no room for that. By
   // as many as were finished lately, or quickly during the last commit, which on a slow disk is longer ago; by twice
   // that if the handlers had nothing left to do.
-  if (all >= options_.max_concurrency) {
+  if (threads == options_.max_concurrency) {
     const auto quick = static_cast<std::size_t>(std::ranges::count_if(settling_, &Settling::quick));
     const std::size_t ahead = std::max(runs_.lately_finished(round.boot), running == 0 ? 2 * quick : quick);
     ahead_max = std::min({ahead, options_.prefetch_max, options_.claims_max});
   }
   const std::size_t waiting = running - std::min(running, threads);
   return {.now = threads - std::min(threads, running), .ahead = ahead_max - std::min(ahead_max, waiting)};
+}
+
+std::size_t Node::slots() const {
+  std::size_t all = options_.max_concurrency;
+  if (const auto cap = rules_.config().max_concurrent_jobs) {
+    all = *cap - std::min<std::size_t>(*cap, desk_.lease_count());  // workers outside count too
+  }
+  return std::min<std::size_t>(all, options_.max_concurrency);
 }
 
 Result<void> Node::claim(Round& round) {
@@ -528,7 +556,8 @@ void Node::tell_levels(Round& round) {
   round.tell(QueueDepth{.depth = dispatcher_.ready().size()});
   // Of those that are claimed, as many run as there are threads; the rest was claimed ahead and waits for one.
   const auto in_flight = std::min<std::size_t>(runs_.size(), options_.max_concurrency);
-  round.tell(InFlight{.in_flight = static_cast<std::uint32_t>(in_flight), .max_concurrency = options_.max_concurrency});
+  round.tell(InFlight{.in_flight = static_cast<std::uint32_t>(in_flight),
+                      .max_concurrency = static_cast<std::uint32_t>(slots())});
 }
 
 }  // namespace carillon

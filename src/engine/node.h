@@ -202,6 +202,8 @@ class Node {
     std::size_t ahead = 0;  // claims that may wait for one
   };
   Room room_for_claims(const Round& round);
+  // How many attempts of its own may run at once: its threads, unless the cap for all leaves fewer.
+  std::size_t slots() const;
   Result<void> claim(Round& round);
   Result<Claimed> claim_of(Round& round, const ClaimRequest& request);
   RunPtr picked(Round& round, const ReadySet::Pick& pick, LeasedJob job) const;
@@ -237,7 +239,9 @@ class Node {
   void open_gates(const Round& round);
   void tell(Round& round);
   void tell_levels(Round& round);
-  void tell_finalized(Round& round);
+  void tell_ended(Round& round);
+  bool is_delivery(const FinalizedSlot& slot);
+  static void tell_tick(Round& round);
   Duration sleep_after(Instant now, BootTime boot);
   Instant horizon(Instant now) const;
   Duration tick() const { return rules_.config().check_interval.value_or(options_.tick); }

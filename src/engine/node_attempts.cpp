@@ -248,6 +248,7 @@ void Node::lease_is_gone(JobId job, Instant now) {
 // ---- Upkeep, once a tick --------------------------------------------------------------------------------------------
 
 Result<void> Node::keep_up(Round& round) {
+  round.is_tick = true;
   TRY_ASSIGN(const std::size_t reaped, reap(round));
   const BootTime begun = clock_.boot();
   TRY_ASSIGN(const std::size_t overdue, finish_overdue(round));
@@ -256,7 +257,6 @@ Result<void> Node::keep_up(Round& round) {
   cutoffs_are_behind_ = overdue == kUpkeepMax;
   TRY(loader_.load_later(round));
   round.on_commit.emplace_back([this, &round, more] {
-    tell_levels(round);
     // A lost lease is found within two seconds, however long the tick is (invariant 12).
     const bool has_leases = !runs_.empty() || desk_.lease_count() > 0;
     next_tick_ = more ? round.boot : round.boot + (has_leases ? std::min(tick(), kReapEvery) : tick());

@@ -22,7 +22,8 @@ struct Round {
   bool listening = true;
   std::vector<EventBody> events;
   Counters counts;
-  TickStopped tick;  // what it planned and closed: told if that is anything
+  bool is_tick = false;  // it has looked at all that time makes due
+  TickStopped tick;      // what it planned and closed: told of every tick, else if that is anything
   // How many of the outcomes of its transaction, and of what was parked in it, have been followed up.
   std::size_t followed = 0;
   std::size_t followed_parked = 0;

@@ -75,6 +75,7 @@ class Writer {
     log_.write(out.text("slot", format_instant(finalized.slot)).text("state", to_string(finalized.status)));
   }
   void operator()(const TickStopped& tick) const {
+    if (tick.users_scanned == 0 && tick.cutoff_finalized == 0) return;  // every tick is told, also of an idle node
     LogLine out(level_, "planned");
     out.milliseconds("duration_ms", tick.duration);
     log_.write(out.number("enqueued", static_cast<std::int64_t>(tick.enqueued)));

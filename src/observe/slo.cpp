@@ -46,6 +46,10 @@ double threshold_of(Slo slo, const SloConfig& config) {
   UNREACHABLE();
 }
 
+SloMeasure measure_level(Slo slo, double level, const SloConfig& config) {
+  return {.samples = 1, .value = level, .over = level > threshold_of(slo, config)};
+}
+
 SloStanding after_evaluation(const SloStanding& before, bool over, std::uint32_t consecutive) {
   SloStanding after{.breached = before.breached};
   if (over) {

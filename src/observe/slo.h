@@ -18,12 +18,12 @@
 namespace carillon {
 
 enum class Slo : std::uint8_t {
-  tick_budget,       // p95 of the planner's rounds
+  tick_budget,       // p95 of the planner's rounds that had something to look at
   saturation,        // share of samples in which every slot is taken
   queue_pressure,    // mean depth of the queue, or growth in every minute of the window
   job_latency,       // p95 of attempts
   cutoff_miss_rate,  // share of deliveries that reached their cutoff
-  dlq,               // jobs that were parked
+  dlq,               // jobs that are parked now
   stalled,           // leases that were lost
 };
 inline constexpr std::array kSlos{Slo::tick_budget,      Slo::saturation, Slo::queue_pressure, Slo::job_latency,
@@ -54,6 +54,9 @@ class SloMeasures {
  private:
   std::array<SloMeasure, kSloCount> all_;
 };
+
+// Of one that is a level, as it is now, whatever was in the window.
+SloMeasure measure_level(Slo slo, double level, const SloConfig& config);
 
 // How an objective stands after all evaluations so far.
 struct SloStanding {

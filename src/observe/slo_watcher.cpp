@@ -50,10 +50,12 @@ void SloWatcher::hear(const Event& event, Duration boot) {
   window_.hear(event.body, boot);
 }
 
-std::vector<SloTurn> SloWatcher::evaluate(const Times& times) {
+std::vector<SloTurn> SloWatcher::evaluate(const Look& look) {
   const std::scoped_lock lock(mutex_);
-  const SloMeasures measures = window_.measure(times.boot);
-  evaluated_at_ = times.now;
+  SloMeasures measures = window_.measure(look.boot);
+  if (look.parked) parked_ = look.parked;
+  if (parked_) measures[Slo::dlq] = measure_level(Slo::dlq, static_cast<double>(*parked_), config_);
+  evaluated_at_ = look.now;
   std::vector<SloTurn> turns;
   for (const Slo slo : kSlos) {
     State& state = states_.at(static_cast<std::size_t>(slo));
@@ -61,7 +63,7 @@ std::vector<SloTurn> SloWatcher::evaluate(const Times& times) {
     state.measure = measures[slo];
     state.standing = after_evaluation(state.standing, state.measure.over, config_.breach_consecutive);
     if (state.standing.breached == was_breached) continue;
-    state.since = times.now;
+    state.since = look.now;
     turns.push_back({.slo = slo,
                      .measure = state.measure,
                      .standing = state.standing,

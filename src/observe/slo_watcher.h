@@ -2,7 +2,8 @@
 //
 //   SloWatcher watcher(config, now);
 //   watcher.hear(event, boot_now());                                        // the engine's thread
-//   for (const SloTurn& turn : watcher.evaluate({.boot = boot_now(), .now = now})) ...   // the upkeep's, every `eval`
+//   for (const SloTurn& turn : watcher.evaluate({.boot = boot_now(), .now = now, .parked = parked})) ...  // every
+//   `eval`
 //
 // The window runs on the time since the machine was started, also in a rehearsal: it measures how well this process
 // works, and that does not get faster with the wall clock that is rehearsed. `now` only dates what is told.
@@ -45,11 +46,12 @@ class SloWatcher {
   // Any thread; quick.
   void hear(const Event& event, Duration boot);
 
-  struct Times {
+  struct Look {
     Duration boot{};
     Instant now;
+    std::optional<std::uint64_t> parked;  // jobs in the DLQ; nothing: nobody could say, and the last number stands
   };
-  std::vector<SloTurn> evaluate(const Times& times);
+  std::vector<SloTurn> evaluate(const Look& look);
 
   // As of the last evaluation, as /v1/slo answers.
   std::string json() const;
@@ -66,6 +68,7 @@ class SloWatcher {
   mutable std::mutex mutex_;
   SloWindow window_;
   std::array<State, kSloCount> states_;
+  std::optional<std::uint64_t> parked_;
   std::optional<Instant> evaluated_at_;
 };
 

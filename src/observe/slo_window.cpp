@@ -38,6 +38,8 @@ SloWindow::Minute& SloWindow::minute_at(Duration at) {
 
 void SloWindow::hear(const EventBody& body, Duration at) {
   if (const auto* const tick = std::get_if<TickStopped>(&body)) {
+    // Ticks that found nothing to look at are quick, and many: they must not dilute.
+    if (tick->users_scanned == 0 && tick->cutoff_finalized == 0) return;
     minute_at(at).ticks.add(tick->duration, config_.tick_budget);
   } else if (const auto* const job = std::get_if<JobStopped>(&body)) {
     minute_at(at).jobs.add(job->duration, config_.job_p95_max);
@@ -55,8 +57,6 @@ void SloWindow::hear(const EventBody& body, Duration at) {
     if (!outcome->due_bucket) return;
     if (outcome->status == JobState::done) minute_at(at).delivered += outcome->count;
     if (outcome->status == JobState::cutoff_reached) minute_at(at).missed[*outcome->due_bucket] += outcome->count;
-  } else if (const auto* const changed = std::get_if<JobChanged>(&body)) {
-    if (changed->state == JobState::dlq) ++minute_at(at).parked;
   } else if (std::holds_alternative<LeaseLost>(body)) {
     ++minute_at(at).stalled;
   }
@@ -71,8 +71,7 @@ SloMeasures SloWindow::measure(Duration now) {
   measures[Slo::queue_pressure] = measure_depth(number);
   measures[Slo::job_latency] = measure_timings(&Minute::jobs, config_.job_p95_max);
   measures[Slo::cutoff_miss_rate] = measure_cutoffs();
-  measures[Slo::dlq] = measure_count(&Minute::parked, config_.dlq_max);
-  measures[Slo::stalled] = measure_count(&Minute::stalled, config_.stalled_max);
+  measures[Slo::stalled] = measure_stalled();
   return measures;
 }
 
@@ -150,11 +149,11 @@ SloMeasure SloWindow::measure_cutoffs() const {
   return measure;
 }
 
-SloMeasure SloWindow::measure_count(std::uint64_t Minute::* count, double most) const {
+SloMeasure SloWindow::measure_stalled() const {
   SloMeasure measure;
-  for (const Minute& minute : minutes_) measure.samples += minute.*count;
+  for (const Minute& minute : minutes_) measure.samples += minute.stalled;
   measure.value = static_cast<double>(measure.samples);
-  measure.over = *measure.value > most;
+  measure.over = *measure.value > config_.stalled_max;
   return measure;
 }
 

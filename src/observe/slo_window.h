@@ -28,7 +28,7 @@ class SloWindow {
 
   // `at` never goes back; one that does counts as the latest.
   void hear(const EventBody& body, Duration at);
-  // Of the window that ends at `now`. What is older is forgotten.
+  // Of the window that ends at `now`. What is older is forgotten. Not of the DLQ, which no window can know.
   SloMeasures measure(Duration now);
 
  private:
@@ -49,7 +49,6 @@ class SloWindow {
     double depth_sum = 0;
     std::uint64_t delivered = 0;
     std::map<std::uint16_t, std::uint64_t> missed;  // by due bucket
-    std::uint64_t parked = 0;
     std::uint64_t stalled = 0;
   };
 
@@ -58,7 +57,7 @@ class SloWindow {
   SloMeasure measure_saturation() const;
   SloMeasure measure_depth(std::int64_t now) const;
   SloMeasure measure_cutoffs() const;
-  SloMeasure measure_count(std::uint64_t Minute::* count, double most) const;
+  SloMeasure measure_stalled() const;
 
   SloConfig config_;
   std::int64_t length_;                         // in minutes

@@ -207,8 +207,8 @@ struct BulkStep {
   std::uint64_t refused = 0;
   JobId next_after;
   bool end = false;
+  std::vector<Changed> jobs;  // that were changed; what has become ready stands in `ready`
   std::vector<ReadyJob> ready;
-  std::vector<JobId> asked_to_stop;  // they run, and were cancelled
 };
 
 // Why a job that waits at this place has not started before its deadline: `gated`, `paused`, else `deadline`.
@@ -288,6 +288,11 @@ class JobStore {
   virtual Result<Changed> patch(std::string_view tenant, JobId job, const JobPatch& patch) = 0;
   // The same over all that match, above `after`. Call again until the end.
   virtual Result<BulkStep> act_on(const JobFilter& filter, JobAction action, JobId after, BulkBounds bounds) = 0;
+
+  // Jobs that ended so far in the transaction of `atomically` by what was done to another, and that no call answers
+  // with: they waited for one that cannot be done any more, or their series goes on without them. For those who tell
+  // others.
+  virtual std::vector<Changed> ended_along() = 0;
 
   // The guard of an effect (invariant 18). Refused with `stale_token` unless the caller holds the lease.
   virtual Result<EffectClaim> claim_effect(std::string_view tenant, std::string_view key, JobId job,

@@ -111,6 +111,7 @@ struct FinalizedSlot {
   JobState outcome = JobState::done;
   std::string reason;
   std::int64_t local_minute = 0;  // of the local clock: days × 1,440 + minute
+  bool deleted = false;           // the schedule was, meanwhile
 };
 
 struct SubjectEdit {
@@ -212,6 +213,8 @@ class PlanStore {
   virtual Result<CancelStep> cancel_unstarted(const OutcomeKey& after, std::size_t limit) = 0;
   // As this transaction sees it: inside of `atomically` too. `not_found` if it is deleted.
   virtual Result<ScheduleRow> schedule(ScheduleId id) = 0;
+  // One that is deleted, as it was, while anything of it is kept.
+  virtual Result<ScheduleRow> deleted_schedule(ScheduleId id) = 0;
   virtual Result<ScheduleRow> schedule(std::string_view tenant, std::string_view name) = 0;
 
   // Makes or changes subjects of a schedule, all or none; an error names the subject. What changes nothing is not

@@ -98,6 +98,8 @@ class StoreReader {
   virtual Result<JobPage> jobs(const JobFilter& filter, JobId before, std::size_t limit) = 0;
   // By lane and state; nothing is counted for it. (invariant 34)
   virtual Result<std::vector<StateCount>> counts(std::string_view tenant) = 0;
+  // Over all tenants and queues; nothing is counted for it.
+  virtual Result<std::int64_t> count_of(JobState state) = 0;
 
   virtual Result<ScheduleRow> schedule(std::string_view tenant, std::string_view name) = 0;
   // By name, from after `after`.

@@ -91,11 +91,13 @@ auto all_or_nothing(Context& context, UseCase use_case) {
   context.tx.savepoint();
   const std::size_t finalized = context.finalized.size();
   const std::size_t parked = context.parked.size();
+  const std::size_t ended_along = context.ended_along.size();
   auto answer = use_case();
   if (!answer) {
     context.tx.roll_back_to_savepoint();
     context.finalized.resize(finalized);
     context.parked.resize(parked);
+    context.ended_along.resize(ended_along);
   }
   context.tx.release_savepoint();
   return answer;
@@ -230,6 +232,10 @@ Result<BulkStep> TransactionalStore::act_on(const JobFilter& filter, JobAction a
   return write([&](Context& context) { return act_on_matching(context, filter, action, after, bounds); });
 }
 
+std::vector<Changed> TransactionalStore::ended_along() {
+  return in_group() ? group_context_->ended_along : std::vector<Changed>();
+}
+
 Result<EffectClaim> TransactionalStore::claim_effect(std::string_view tenant, std::string_view key, JobId job,
                                                      std::int64_t token) {
   const EffectCall call{.tenant = tenant, .key = key, .job = job, .token = token};
@@ -269,6 +275,16 @@ Result<DeletedSchedule> TransactionalStore::delete_schedule(std::string_view ten
 
 Result<ScheduleRow> TransactionalStore::schedule(ScheduleId id) {
   return write_or_refuse([&](Context& context) { return find_schedule(context, id); });
+}
+
+Result<ScheduleRow> TransactionalStore::deleted_schedule(ScheduleId id) {
+  return write_or_refuse([&](Context& context) -> Result<ScheduleRow> {
+    auto row = context.tx.schedule(id);
+    if (!row || !row->deleted_at) {
+      return failed(ErrorCode::not_found, fmt::format("schedule {} was not deleted, or is gone", id.value));
+    }
+    return *std::move(row);
+  });
 }
 
 Result<ScheduleRow> TransactionalStore::schedule(std::string_view tenant, std::string_view name) {
@@ -375,7 +391,8 @@ std::vector<FinalizedSlot> TransactionalStore::finalized_after(std::size_t known
                      .job = row.job,
                      .outcome = *row.outcome,
                      .reason = row.reason,
-                     .local_minute = row.local_minute});
+                     .local_minute = row.local_minute,
+                     .deleted = schedule->deleted_at.has_value()});
   }
   return slots;
 }

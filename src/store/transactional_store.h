@@ -55,6 +55,7 @@ class TransactionalStore final : public Store, private JobStore, private PlanSto
   std::vector<Result<Changed>> act(std::string_view tenant, JobAction action, std::span<const JobId> jobs) override;
   Result<Changed> patch(std::string_view tenant, JobId job, const JobPatch& patch) override;
   Result<BulkStep> act_on(const JobFilter& filter, JobAction action, JobId after, BulkBounds bounds) override;
+  std::vector<Changed> ended_along() override;
   Result<EffectClaim> claim_effect(std::string_view tenant, std::string_view key, JobId job,
                                    std::int64_t token) override;
   Result<void> effect_done(std::string_view tenant, std::string_view key, JobId job, std::int64_t token,
@@ -66,6 +67,7 @@ class TransactionalStore final : public Store, private JobStore, private PlanSto
   Result<ScheduleRow> set_paused(std::string_view tenant, std::string_view name, std::optional<Instant> until) override;
   Result<DeletedSchedule> delete_schedule(std::string_view tenant, std::string_view name) override;
   Result<ScheduleRow> schedule(ScheduleId id) override;
+  Result<ScheduleRow> deleted_schedule(ScheduleId id) override;
   Result<ScheduleRow> schedule(std::string_view tenant, std::string_view name) override;
   Result<CancelStep> cancel_unstarted(const OutcomeKey& after, std::size_t limit) override;
   Result<std::vector<PutSubject>> put_subjects(ScheduleId schedule, std::span<const SubjectEdit> edits) override;

@@ -272,6 +272,10 @@ TEST_P(StoreContract, BulkWorkStopsAtTheNumberOfChangesAndGoesOnFromThere) {
   const BulkStep first = value_of(jobs().act_on({}, JobAction::cancel, {}, {100, 2}));
   EXPECT_EQ(first.changed, 2U);
   EXPECT_FALSE(first.end);
+  ASSERT_THAT(first.jobs, SizeIs(2));
+  EXPECT_EQ(first.jobs[1].id, first.next_after);
+  EXPECT_EQ(first.jobs[1].tenant, kTenant);
+  EXPECT_EQ(first.jobs[1].state, JobState::cancelled);
   const BulkStep second = value_of(jobs().act_on({}, JobAction::cancel, first.next_after, {100, 100}));
   EXPECT_EQ(second.changed, 3U);
   EXPECT_TRUE(second.end);
@@ -285,6 +289,7 @@ TEST_P(StoreContract, BulkWorkCountsWhatItCouldNotDo) {
   EXPECT_TRUE(step.end);
   EXPECT_EQ(step.changed, 1U);
   EXPECT_EQ(step.refused, 1U);
+  EXPECT_THAT(step.jobs, SizeIs(1));
 }
 
 TEST_P(StoreContract, BulkWorkFiltersByEveryField) {
@@ -325,12 +330,24 @@ TEST_P(StoreContract, BulkWorkMeetsWhatItsOwnStepsHaveEnded) {
   const JobId parent = enqueue(job());
   NewJob child = job();
   child.depends_on = {parent};
-  enqueue(child);
-  const BulkStep step = value_of(jobs().act_on({}, JobAction::cancel, {}, 100));
+  const JobId waits = enqueue(child);
+  BulkStep step;
+  std::vector<Changed> along;
+  ASSERT_TRUE(store().atomically([&] {
+    step = value_of(jobs().act_on({}, JobAction::cancel, {}, 100));
+    along = jobs().ended_along();
+  }));
 
   EXPECT_TRUE(step.end);
   EXPECT_EQ(step.refused, 0U);
   EXPECT_EQ(count_of(JobState::cancelled), 2);
+  ASSERT_THAT(step.jobs, SizeIs(1));
+  EXPECT_EQ(step.jobs[0].id, parent);
+  ASSERT_THAT(along, SizeIs(1)) << "each is told once";
+  EXPECT_EQ(along[0].id, waits);
+  EXPECT_EQ(along[0].tenant, kTenant);
+  EXPECT_EQ(along[0].state, JobState::cancelled);
+  EXPECT_THAT(jobs().ended_along(), IsEmpty());
 }
 
 }  // namespace

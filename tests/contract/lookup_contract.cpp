@@ -36,6 +36,19 @@ TEST_P(StoreContract, AScheduleThatIsNotThereIsNotFound) {  // invariant 28
   EXPECT_EQ(error_of(plans().subject(id, "a")).code, ErrorCode::not_found);
 }
 
+TEST_P(StoreContract, ADeletedScheduleCanBeLookedAtAsItWas) {
+  const ScheduleId id = schedule();
+  const ScheduleRow put = value_of(plans().schedule(id));
+  EXPECT_EQ(error_of(plans().deleted_schedule(id)).code, ErrorCode::not_found) << "it is not deleted";
+  EXPECT_EQ(error_of(plans().deleted_schedule({999})).code, ErrorCode::not_found);
+  value_of(plans().delete_schedule(kTenant, "standup"));
+
+  const ScheduleRow deleted = value_of(plans().deleted_schedule(id));
+  EXPECT_EQ(deleted.name, put.name);
+  EXPECT_EQ(deleted.definition, put.definition);
+  EXPECT_TRUE(deleted.deleted_at);
+}
+
 TEST_P(StoreContract, ASubjectOfAnEarlierLifeIsNotFound) {
   put_subject(schedule(), {.subject = "a"});
   value_of(plans().delete_schedule(kTenant, "standup"));

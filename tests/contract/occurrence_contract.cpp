@@ -125,9 +125,25 @@ TEST_P(OccurrenceContract, WhatIsFinalizedTellsItsScheduleReasonAndLocalMinute) 
   EXPECT_EQ(told[0].outcome, JobState::cutoff_reached);
   EXPECT_EQ(told[0].reason, "deadline");
   EXPECT_EQ(told[0].local_minute, (day() + 1) * kMinutesOfDay + 510);
+  EXPECT_FALSE(told[0].deleted);
   ASSERT_THAT(later, SizeIs(1));
   EXPECT_EQ(later[0].subject, "b");
   EXPECT_EQ(later[0].local_minute, 77);
+}
+
+TEST_P(OccurrenceContract, WhatIsFinalizedTellsThatItsScheduleWasDeleted) {
+  advance(delivery("a"));
+  std::vector<FinalizedSlot> told;
+  ASSERT_TRUE(store().atomically([&] {
+    const std::string name = value_of(plans().schedule(id_)).name;
+    value_of(plans().delete_schedule(kTenant, name));
+    told = plans().finalized();
+  }));
+
+  ASSERT_THAT(told, SizeIs(1));
+  EXPECT_EQ(told[0].outcome, JobState::cancelled);
+  EXPECT_EQ(told[0].local_minute, (day() + 1) * kMinutesOfDay + 510);
+  EXPECT_TRUE(told[0].deleted);
 }
 
 TEST_P(OccurrenceContract, ACutoffThatNoJobCameToIsTheSubjectsStatus) {  // schedules: delivery

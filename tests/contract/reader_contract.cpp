@@ -177,6 +177,17 @@ TEST_P(ReaderContract, CountsAreWhatCountingGives) {  // invariant 34
   EXPECT_THAT(kept_counts("absent"), IsEmpty());
 }
 
+TEST_P(ReaderContract, AStateIsCountedOverAllTenants) {  // invariant 34
+  for (const JobState state : {JobState::dlq, JobState::queued, JobState::done, JobState::missed}) {
+    EXPECT_EQ(value_of(reader().count_of(state)), std::ranges::count(expected_, state, &Expected::state))
+        << to_string(state);
+  }
+  for (const Expected& job : expected_) {
+    if (job.state == JobState::dlq) value_of(try_act(JobAction::discard, job.id, job.lane.tenant));
+  }
+  EXPECT_EQ(value_of(reader().count_of(JobState::dlq)), 0);
+}
+
 TEST_P(ReaderContract, CountsFollowEveryMove) {  // invariant 34
   for (const Expected& job : expected_) {
     const bool ours = job.lane.tenant == kTenant;

@@ -313,6 +313,38 @@ TEST_P(EngineActions, BulkDiscardEmptiesTheDlq) {
   EXPECT_EQ(job(id).reason, "discarded");
 }
 
+TEST_P(EngineActions, BulkWorkTellsEachChange) {
+  const JobId in_dlq = parked();
+  const JobId queued = enqueue({.type = "work", .run_at = in(1h)});
+  const auto before = told_of(in_dlq);
+  value_of(client().bulk({.action = BulkAction::cancel, .query = {.states = {JobState::queued}}}));
+  advance(1s);
+  EXPECT_EQ(told_of(queued), (std::vector{JobState::queued, JobState::cancelled}));
+  EXPECT_EQ(told_of(in_dlq), before);
+  value_of(client().bulk({.action = BulkAction::discard, .query = {}}));
+  advance(1s);
+  ASSERT_EQ(told_of(in_dlq).size(), before.size() + 1);
+  EXPECT_EQ(told_of(in_dlq).back(), JobState::cancelled);
+}
+
+TEST_P(EngineActions, WhatEndsWithAnotherIsTold) {
+  const std::vector ended{JobState::waiting, JobState::cancelled};
+  for (const bool in_bulk : {false, true}) {
+    const JobId parent = enqueue({.type = "work", .run_at = in(1h)});
+    const JobId child = enqueue({.type = "work", .depends_on = {parent}});
+    const JobId grandchild = enqueue({.type = "work", .depends_on = {child}});
+    if (in_bulk) {
+      value_of(client().bulk({.action = BulkAction::cancel, .query = {}}));
+    } else {
+      value_of(client().cancel(kTenant, parent));
+    }
+    advance(1s);
+    EXPECT_EQ(told_of(parent), (std::vector{JobState::queued, JobState::cancelled}));
+    EXPECT_EQ(told_of(child), ended);
+    EXPECT_EQ(told_of(grandchild), ended);
+  }
+}
+
 TEST_P(EngineActions, ARateThatCannotBeIsRefused) {
   EXPECT_EQ(error_of(client().bulk({.query = {}, .rate = 0.0})).code, ErrorCode::invalid_request);
   EXPECT_EQ(error_of(client().bulk({.query = {}, .rate = -1.0})).code, ErrorCode::invalid_request);

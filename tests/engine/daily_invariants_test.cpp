@@ -358,6 +358,37 @@ TEST_P(DailyCutoff, ARunningAttemptIsToldToStopAndItsSuccessIsAnEvent) {
   EXPECT_EQ(value_of(node->client().subject("default", "s", "ada")).status, "cutoff_reached");
 }
 
+TEST_P(DailyCutoff, ADayOfAScheduleThatIsDeletedMeanwhileIsToldWithItsDateAndMinute) {  // S0's E5
+  value_of(node->client().put_schedule(
+      "default", R"({"name":"s","trigger":{"kind":"delivery","due":"12:30"},"job":{"type":"digest"}})"));
+  for (const char* name : {"ada", "bob"}) value_of(node->client().put_subject("default", "s", name, "{}"));
+  node->pass(20min);
+  const PulledJob job_of_day = node.lease_one({.lease = 1h});
+  ASSERT_TRUE(node->client().delete_schedule("default", "s").has_value());
+  auto closed = node->heard.of<Finalized>();
+  ASSERT_THAT(closed, SizeIs(1)) << "the one that nobody has begun";
+  EXPECT_EQ(closed.back().status, JobState::cancelled);
+  EXPECT_EQ(closed.back().due_bucket, 12 * 60 + 30);
+  value_of(node.settle(job_of_day, done()));
+  closed = node->heard.of<Finalized>();
+  ASSERT_THAT(closed, SizeIs(2));
+  EXPECT_EQ(closed.back().status, JobState::done);
+  EXPECT_EQ(closed.back().due_bucket, 12 * 60 + 30);
+  EXPECT_EQ(closed.back().today, "2026-03-02");
+}
+
+TEST_P(DailyCutoff, AnOccurrenceOfAnotherKindOfDeletedScheduleHasNoMinuteByWhichItIsDue) {
+  value_of(node->client().put_schedule(
+      "default", R"({"name":"e","trigger":{"kind":"every","every":"10m"},"job":{"type":"check"}})"));
+  node->pass(11min);
+  const PulledJob check = node.lease_one();
+  ASSERT_TRUE(node->client().delete_schedule("default", "e").has_value());
+  value_of(node.settle(check, done()));
+  const auto closed = node->heard.of<Finalized>();
+  ASSERT_THAT(closed, SizeIs(1));
+  EXPECT_FALSE(closed.back().due_bucket);
+}
+
 TEST_P(DailyCutoff, AnAttemptOfOurOwnSeesItsToken) {
   node.served.insert({"default", "digest"});
   value_of(node->client().put_schedule(

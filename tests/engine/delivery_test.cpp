@@ -335,5 +335,34 @@ TEST_P(EngineDeliveries, ATickLooksAtWhatIsDueAlone) {  // invariant 7
   EXPECT_THAT(starts, SizeIs(3));
 }
 
+// "scanned eligible enqueued cutoffs" of the ticks that did something.
+std::vector<std::string> what_ticks_did(const Heard& heard) {
+  std::vector<std::string> texts;
+  for (const TickStopped& tick : heard.of<TickStopped>()) {
+    if (tick.users_scanned == 0 && tick.cutoff_finalized == 0) continue;
+    texts.push_back(std::to_string(tick.users_scanned) + " " + std::to_string(tick.eligible_in_window) + " " +
+                    std::to_string(tick.enqueued) + " " + std::to_string(tick.cutoff_finalized));
+  }
+  return texts;
+}
+
+TEST_P(EngineDeliveries, ATickTellsHowManyItScannedFoundEligibleEnqueuedAndClosed) {  // S0's E1
+  answer = [](JobContext& context) { return context.job().subject == "ada" ? done() : fail("no luck"); };
+  for (const char* name : {"ada", "bob", "eve"}) put_subject(name);
+  put_subject("late", R"({"due":"20:00"})");
+  run_until("2026-03-03T07:30:00Z");
+  EXPECT_THAT(what_ticks_did(heard), ElementsAre("3 3 3 0"));
+  run_until("2026-03-03T08:00:05Z");
+  EXPECT_THAT(what_ticks_did(heard), ElementsAre("3 3 3 0", "0 0 0 2")) << "the two that failed reach their cutoff";
+}
+
+TEST_P(EngineDeliveries, ATickTellsDaysThatItClosedUnopened) {  // S0's E1
+  for (const char* name : {"ada", "bob", "eve"}) put_subject(name);
+  put_subject("open", R"({"due":"09:30"})");
+  clock.advance(9h);
+  run_due();
+  EXPECT_THAT(what_ticks_did(heard), ElementsAre("4 1 1 3")) << "three windows have passed, one is open";
+}
+
 }  // namespace
 }  // namespace carillon::test

@@ -194,10 +194,26 @@ TEST_P(EngineEvents, ATickIsToldWithWhatItDid) {
   ASSERT_TRUE(client().schedule_recurring({.name = "a", .type = "work", .every = 1h}).has_value());
   ASSERT_TRUE(client().schedule_recurring({.name = "b", .type = "work", .every = 1h}).has_value());
   advance(1h);
-  const auto ticks = heard.of<TickStopped>();
+  auto ticks = heard.of<TickStopped>();
+  std::erase_if(ticks, [](const TickStopped& tick) { return tick.users_scanned == 0; });
   ASSERT_EQ(ticks.size(), 1U);
   EXPECT_EQ(ticks.front().users_scanned, 2U);
+  EXPECT_EQ(ticks.front().eligible_in_window, 2U);
   EXPECT_EQ(ticks.front().enqueued, 2U);
+  EXPECT_EQ(ticks.front().cutoff_finalized, 0U);
+}
+
+TEST_P(EngineEvents, AnIdleNodeTellsEveryTickWithZeros) {  // S0's E1
+  run_due();
+  const std::size_t before = heard.of<TickStopped>().size();
+  EXPECT_EQ(before, heard.of<QueueDepth>().size()) << "the first look is a tick as well";
+  constexpr std::size_t kTicks = 10;
+  for (std::size_t i = 0; i < kTicks; ++i) advance(1s);
+  const auto ticks = heard.of<TickStopped>();
+  ASSERT_EQ(ticks.size(), before + kTicks);
+  for (const TickStopped& tick : ticks) {
+    EXPECT_EQ(tick.users_scanned + tick.eligible_in_window + tick.enqueued + tick.cutoff_finalized, 0U);
+  }
 }
 
 TEST_P(EngineEvents, AnOccurrenceIsFinalizedOnceWithItsOutcome) {  // invariant 3
@@ -217,11 +233,7 @@ TEST_P(EngineEvents, EveryChangeOfAJobIsTold) {
   handle("work", [](JobContext& context) { return context.attempt() == 1 ? retry_after(1min) : done(); });
   const JobId id = enqueue({.type = "work"});
   advance(2min);
-  std::vector<JobState> states;
-  for (const JobChanged& one : heard.of<JobChanged>()) {
-    if (one.job == id) states.push_back(one.state);
-  }
-  EXPECT_EQ(states, (std::vector{JobState::queued, JobState::queued, JobState::done}));
+  EXPECT_EQ(told_of(id), (std::vector{JobState::queued, JobState::queued, JobState::done}));
 }
 
 TEST_P(EngineEvents, LatenessIsFromWhenItWasDue) {
@@ -278,6 +290,36 @@ TEST(NodeEvents, InFlightFollowsWhatRuns) {
   node.finish(run, done());
   node.pass(2s);
   EXPECT_EQ(node.heard.of<InFlight>().back().in_flight, 0U);
+}
+
+TEST(NodeEvents, WhatRunsIsToldAsItIsAfterTheRound) {
+  HandNode node({.max_concurrency = 1});
+  for (int i = 0; i < 2; ++i) node.enqueue({.type = "work"});
+  const RunPtr run = node.take();
+  ASSERT_TRUE(node.begin(run));
+  node.clock.advance(2s);
+  node.finish(run, done());  // the same round is a tick, and starts the next one
+  ASSERT_TRUE(node.take());
+  EXPECT_EQ(node.heard.of<InFlight>().back().in_flight, 1U);
+  EXPECT_EQ(node.heard.of<QueueDepth>().back().depth, 0U);
+}
+
+TEST(NodeEvents, SaturationIsSeenUnderACapForAll) {  // S0's E3
+  HandNode node;
+  ASSERT_TRUE(node.client().put_config(R"({"max_concurrent_jobs":2})").has_value());
+  for (int i = 0; i < 5; ++i) node.enqueue({.type = "work"});
+  for (int i = 0; i < 2; ++i) node.begin(node.take());
+  node.pass(2s);
+  EXPECT_EQ(node.heard.of<InFlight>().back().in_flight, 2U);
+  EXPECT_EQ(node.heard.of<InFlight>().back().max_concurrency, 2U) << "of its 8 threads no more may be used";
+  ASSERT_TRUE(node.client().put_config(R"({"max_concurrent_jobs":100})").has_value());
+  node.pass(2s);
+  EXPECT_EQ(node.heard.of<InFlight>().back().in_flight, 5U);
+  EXPECT_EQ(node.heard.of<InFlight>().back().max_concurrency, 8U);
+  ASSERT_TRUE(node.client().put_config(R"({"max_concurrent_jobs":1})").has_value());
+  node.pass(2s);
+  EXPECT_EQ(node.heard.of<InFlight>().back().max_concurrency, 1U);
+  EXPECT_EQ(node.heard.of<InFlight>().back().in_flight, 2U) << "those whose handlers were entered run on";
 }
 
 TEST(NodeEvents, WhatIsAnnouncedIsToldOnceAlsoWhileTheStoreFails) {

@@ -50,6 +50,21 @@ TEST_P(Pulls, HandlersAndWorkersShareTheirCaps) {  // invariant 6
   EXPECT_EQ(node->node().dispatcher().ready().running(), 3U);
 }
 
+TEST_P(Pulls, LeasesOutsideLeaveHandlersFewerSlots) {  // S0's E3
+  ASSERT_TRUE(node->client().put_config(R"({"max_concurrent_jobs":3})").has_value());
+  enqueue(2, {.type = "mail"});
+  EXPECT_THAT(node.lease({.limit = 2}), SizeIs(2));
+  node->pass(2s);
+  EXPECT_EQ(node->heard.of<InFlight>().back().in_flight, 0U);
+  EXPECT_EQ(node->heard.of<InFlight>().back().max_concurrency, 1U);
+  enqueue(2, {.type = "own"});
+  ASSERT_TRUE(node->take());
+  EXPECT_FALSE(node->take());
+  node->pass(2s);
+  EXPECT_EQ(node->heard.of<InFlight>().back().in_flight, 1U);
+  EXPECT_EQ(node->heard.of<InFlight>().back().max_concurrency, 1U);
+}
+
 TEST_P(Pulls, LimitsHoldByNumberAndByRate) {  // invariant 6
   ASSERT_TRUE(node->client().put_limit("default", "few", R"({"concurrency":2})").has_value());
   ASSERT_TRUE(node->client().put_limit("", "slow", R"({"rate":1,"per":"10s","burst":1})").has_value());

@@ -203,7 +203,9 @@ TEST_P(EngineSchedules, QueueOneKeepsOnlyTheNewestWaiting) {
   advance(3h + 30min);
   const auto open = jobs({.states = {JobState::queued, JobState::waiting}, .type = "slow"});
   EXPECT_EQ(open.size(), 2U);  // the first, and the newest behind it
-  EXPECT_EQ(jobs({.states = {JobState::skipped}, .type = "slow"}).size(), 1U);
+  const auto skipped = jobs({.states = {JobState::skipped}, .type = "slow"});
+  ASSERT_EQ(skipped.size(), 1U);
+  EXPECT_EQ(last_told_of(skipped.front().id), JobState::skipped);
   advance(1h);
   EXPECT_GE(jobs({.states = {JobState::done}, .type = "slow"}).size(), 1U);
 }
@@ -236,6 +238,15 @@ TEST_P(EngineSchedules, ReplaceAsksTheRunningOneToStopAndRunsAfterIt) {
   EXPECT_EQ(begun, 2);
   EXPECT_EQ(jobs({.states = {JobState::cancelled}}).size(), 1U);
   EXPECT_EQ(jobs({.states = {JobState::done}}).size(), 1U);
+}
+
+TEST_P(EngineSchedules, ReplaceCancelsTheOneThatHasNotBegunAndTellsIt) {
+  handle("slow", [](JobContext&) { return retry_after(24h); });
+  put({.type = "slow", .every = 1h, .overlap = "replace"});
+  advance(2h);
+  const auto cancelled = jobs({.states = {JobState::cancelled}});
+  ASSERT_EQ(cancelled.size(), 1U);
+  EXPECT_EQ(last_told_of(cancelled.front().id), JobState::cancelled);
 }
 
 // ---- Pause, edit, delete --------------------------------------------------------------------------------------------

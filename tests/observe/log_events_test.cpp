@@ -96,6 +96,12 @@ TEST(LogEvents, WorkersThatAreGoneAreAWarning) {
   EXPECT_EQ(level_of(HandlerAbandoned{.job = kJob, .tenant = "a", .type = "t"}), "warn");
 }
 
+TEST(LogEvents, ATickThatLookedAtNothingIsNoLine) {
+  EXPECT_EQ(level_of(TickStopped{.duration = 1ms}), "none");
+  EXPECT_EQ(level_of(TickStopped{.duration = 1ms, .users_scanned = 1}), "debug");
+  EXPECT_EQ(level_of(TickStopped{.duration = 1ms, .cutoff_finalized = 1}), "debug");
+}
+
 TEST(LogEvents, LevelsAreForMetrics) {
   EXPECT_EQ(level_of(QueueDepth{.depth = 3}), "none");
   EXPECT_EQ(level_of(InFlight{.in_flight = 3}), "none");
@@ -104,7 +110,7 @@ TEST(LogEvents, LevelsAreForMetrics) {
 TEST(LogEvents, NothingAboveDebugIsToldOfWhatIsEveryday) {
   const Instant at = value_of(parse_instant("2026-03-02T08:00:00Z"));
   for (const EventBody& body : std::vector<EventBody>{
-           TickStopped{}, JobPicked{.job = kJob}, JobChanged{.job = kJob, .state = JobState::done},
+           TickStopped{.users_scanned = 1}, JobPicked{.job = kJob}, JobChanged{.job = kJob, .state = JobState::done},
            Deferred{.job = kJob, .reason = "quiet_hours", .until = at}, RateLimited{.job = kJob, .until = at},
            Missed{.first = at}, Finalized{.job = kJob, .slot = at}, JobStopped{.job = kJob}}) {
     EXPECT_EQ(level_of(body), "debug");

@@ -20,16 +20,20 @@ class Minutes {
   explicit Minutes(const SloConfig& config) : watcher_(config, Instant()) {}
 
   void hear(EventBody body) { watcher_.hear({.at = {}, .body = std::move(body)}, boot_); }
+  // So many are in the DLQ, until the next look.
+  void park(std::uint64_t jobs) { parked_ = jobs; }
   // The end of a minute, and of the window: what was heard before the last look is over.
   std::vector<SloTurn> look() {
-    std::vector<SloTurn> turns = watcher_.evaluate({.boot = boot_, .now = Instant(boot_)});
+    std::vector<SloTurn> turns = watcher_.evaluate({.boot = boot_, .now = Instant(boot_), .parked = parked_});
     boot_ += 2min;
+    parked_ = 0;
     return turns;
   }
 
  private:
   SloWatcher watcher_;
   Duration boot_ = 500h;
+  std::uint64_t parked_ = 0;
 };
 
 struct Breach {
@@ -43,6 +47,7 @@ std::ostream& operator<<(std::ostream& out, const Breach& breach) { return out <
 SloConfig config_of_a_minute() {
   SloConfig config;
   config.window = 1min;
+  config.dlq_max = 2;
   config.stalled_max = 1;
   config.depth_avg_max = 10;
   return config;
@@ -63,19 +68,23 @@ std::function<void(Minutes&)> deliveries(std::uint64_t made, std::uint64_t misse
   };
 }
 
+std::function<void(Minutes&)> parked(std::uint64_t jobs) {
+  return [=](Minutes& minutes) { minutes.park(jobs); };
+}
+
 const SloConfig kConfig = config_of_a_minute();
 
 const std::vector<Breach>& breaches() {
   static const std::vector<Breach> all{
-      {Slo::tick_budget, times(20, TickStopped{.duration = kConfig.tick_budget + 1us}),
-       times(20, TickStopped{.duration = kConfig.tick_budget})},
+      {Slo::tick_budget, times(20, TickStopped{.duration = kConfig.tick_budget + 1us, .users_scanned = 1}),
+       times(20, TickStopped{.duration = kConfig.tick_budget, .users_scanned = 1})},
       {Slo::saturation, times(10, InFlight{.in_flight = 4, .max_concurrency = 4}),
        times(10, InFlight{.in_flight = 3, .max_concurrency = 4})},
       {Slo::queue_pressure, times(10, QueueDepth{.depth = 11}), times(10, QueueDepth{.depth = 10})},
       {Slo::job_latency, times(20, JobStopped{.duration = kConfig.job_p95_max + 1us}),
        times(20, JobStopped{.duration = kConfig.job_p95_max})},
       {Slo::cutoff_miss_rate, deliveries(94, 6), deliveries(95, 5)},
-      {Slo::dlq, times(1, JobChanged{.state = JobState::dlq}), times(9, JobChanged{.state = JobState::done})},
+      {Slo::dlq, parked(3), parked(2)},
       {Slo::stalled, times(2, LeaseLost{}), times(1, LeaseLost{})},
   };
   return all;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "observe/slo_watcher.h"
@@ -50,7 +51,10 @@ Duration any_duration(Duration threshold) {
 
 EventBody any_event(const SloConfig& config, std::uint64_t& depth) {
   switch (draw(0, 7)) {
-    case 0: return TickStopped{.duration = any_duration(config.tick_budget), .users_scanned = 1};
+    case 0:
+      return TickStopped{.duration = any_duration(config.tick_budget),
+                         .users_scanned = draw<std::uint64_t>(0, 1),
+                         .cutoff_finalized = draw<std::uint64_t>(0, 1)};
     case 1: return JobStopped{.duration = any_duration(config.job_p95_max)};
     case 2: return InFlight{.in_flight = draw(2U, 4U), .max_concurrency = 4};
     case 3:
@@ -74,6 +78,7 @@ std::int64_t minute_of(Duration at) { return at / 1min; }
 struct Judge {
   SloConfig config;
   std::vector<Sample> all;
+  std::optional<std::uint64_t> parked;  // as was said last
 
   template <typename T>
   std::vector<std::pair<Duration, T>> heard(Duration now, bool ever = false) const {
@@ -89,7 +94,12 @@ struct Judge {
   template <typename T>
   SloMeasure timings(Duration now, Duration threshold) const {
     std::vector<Duration> durations;
-    for (const auto& [at, body] : heard<T>(now)) durations.push_back(body.duration);
+    for (const auto& [at, body] : heard<T>(now)) {
+      if constexpr (std::is_same_v<T, TickStopped>) {
+        if (body.users_scanned + body.cutoff_finalized == 0) continue;
+      }
+      durations.push_back(body.duration);
+    }
     if (durations.empty()) return {};
     std::ranges::sort(durations);
     const auto rank = static_cast<std::size_t>(std::ceil(static_cast<double>(durations.size()) * 95 / 100));
@@ -176,12 +186,10 @@ struct Judge {
       case Slo::saturation: return saturation(now);
       case Slo::queue_pressure: return depth(now);
       case Slo::cutoff_miss_rate: return cutoffs(now);
-      case Slo::dlq: {
-        const auto changed = heard<JobChanged>(now);
-        return counted(static_cast<std::uint64_t>(std::ranges::count_if(
-                           changed, [](const auto& one) { return one.second.state == JobState::dlq; })),
-                       config.dlq_max);
-      }
+      case Slo::dlq:
+        if (!parked) return {};
+        return {
+            .samples = 1, .value = static_cast<double>(*parked), .over = static_cast<double>(*parked) > config.dlq_max};
       case Slo::stalled: return counted(heard<LeaseLost>(now).size(), config.stalled_max);
     }
     return {};
@@ -197,7 +205,7 @@ bool turns(const std::vector<bool>& verdicts, bool breached, std::size_t consecu
 
 RC_GTEST_PROP(SloProperty, BucketsAgreeWithAJudgeWhoKeepsEverySample, ()) {
   const SloConfig config = any_config();
-  Judge judge{.config = config, .all = {}};
+  Judge judge{.config = config, .all = {}, .parked = {}};
   SloWindow window(config);
   SloWatcher watcher(config, Instant{});
   std::map<Slo, std::vector<bool>> verdicts;
@@ -213,8 +221,11 @@ RC_GTEST_PROP(SloProperty, BucketsAgreeWithAJudgeWhoKeepsEverySample, ()) {
       watcher.hear({.at = {}, .body = body}, now);
     }
     now += Duration(draw(0, 90'000'000));
-    const SloMeasures measures = window.measure(now);
-    const std::vector<SloTurn> told = watcher.evaluate({.boot = now, .now = Instant(now)});
+    std::optional<std::uint64_t> parked;
+    if (draw(0, 4) > 0) judge.parked = parked = draw<std::uint64_t>(0, 5);
+    SloMeasures measures = window.measure(now);
+    if (judge.parked) measures[Slo::dlq] = measure_level(Slo::dlq, static_cast<double>(*judge.parked), config);
+    const std::vector<SloTurn> told = watcher.evaluate({.boot = now, .now = Instant(now), .parked = parked});
     for (const Slo slo : kSlos) {
       SloMeasure measured = measures[slo];
       SloMeasure expected = judge.judge(slo, now);

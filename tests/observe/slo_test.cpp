@@ -63,6 +63,18 @@ TEST(SloWindow, TicksAreMeasuredApartFromJobs) {
   EXPECT_FALSE(measure(window, Slo::job_latency).over);
 }
 
+TEST(SloWindow, TicksThatLookedAtNothingDoNotDilute) {
+  SloConfig config;
+  config.tick_budget = 20ms;
+  SloWindow window(config);
+  for (int i = 0; i < 1000; ++i) window.hear(TickStopped{.duration = 1us}, kStart);
+  EXPECT_EQ(measure(window, Slo::tick_budget).samples, 0U);
+  window.hear(TickStopped{.duration = 21ms, .users_scanned = 1}, kStart);
+  window.hear(TickStopped{.duration = 22ms, .cutoff_finalized = 1}, kStart);
+  EXPECT_EQ(measure(window, Slo::tick_budget).samples, 2U);
+  EXPECT_TRUE(measure(window, Slo::tick_budget).over);
+}
+
 TEST(SloWindow, SaturationIsTheShareOfSamplesWithEverySlotTaken) {
   SloWindow window(SloConfig{});
   for (int i = 0; i < 8; ++i) window.hear(InFlight{.in_flight = 4, .max_concurrency = 4}, kStart);
@@ -150,12 +162,19 @@ TEST(SloWindow, OccurrencesThatAreNoDeliveriesDoNotDilute) {
   EXPECT_EQ(measure(window, Slo::cutoff_miss_rate).value, 1.0);
 }
 
-TEST(SloWindow, OneParkedJobIsOneTooMany) {
+TEST(SloWindow, TheDlqIsALevelThatNoWindowKnows) {
   SloWindow window(SloConfig{});
-  window.hear(JobChanged{.state = JobState::done}, kStart);
-  EXPECT_FALSE(measure(window, Slo::dlq).over);
   window.hear(JobChanged{.state = JobState::dlq}, kStart);
-  EXPECT_TRUE(measure(window, Slo::dlq).over);
+  EXPECT_EQ(measure(window, Slo::dlq), SloMeasure());
+}
+
+TEST(SloLevel, OneParkedJobIsOneTooMany) {
+  SloConfig config;
+  EXPECT_FALSE(measure_level(Slo::dlq, 0, config).over);
+  EXPECT_TRUE(measure_level(Slo::dlq, 1, config).over);
+  config.dlq_max = 3;
+  EXPECT_FALSE(measure_level(Slo::dlq, 3, config).over);
+  EXPECT_EQ(measure_level(Slo::dlq, 4, config), (SloMeasure{.samples = 1, .value = 4, .over = true}));
 }
 
 TEST(SloWindow, LostLeasesAreCounted) {

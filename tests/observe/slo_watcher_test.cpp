@@ -26,7 +26,7 @@ class Watched {
   std::vector<SloTurn> look() {
     boot += 1min;
     now += 1min;
-    return watcher.evaluate({.boot = boot, .now = now});
+    return watcher.evaluate({.boot = boot, .now = now, .parked = parked});
   }
   JsonValue item(Slo slo) const {
     return value_of(JsonValue::parse(watcher.json())).at("items").at(static_cast<std::size_t>(slo));
@@ -35,6 +35,7 @@ class Watched {
   SloWatcher watcher;
   Duration boot = 77h;
   Instant now = kBegan;
+  std::optional<std::uint64_t> parked;
 };
 
 SloConfig short_window() {
@@ -68,6 +69,37 @@ TEST(SloWatcher, WarnsAtTheThirdBreachInARowOnceAndAgainOnlyAfterItRecovered) {
     ASSERT_EQ(recovered.size(), 1U);
     EXPECT_FALSE(recovered.front().standing.breached);
   }
+}
+
+TEST(SloWatcher, TheDlqIsBreachedWhileAnythingIsParkedHoweverLongAgo) {
+  Watched watched(short_window());
+  watched.parked = 7;  // as after a restart: nothing was heard of them
+  EXPECT_THAT(watched.look(), IsEmpty());
+  EXPECT_THAT(watched.look(), IsEmpty());
+  const auto warned = watched.look();
+  ASSERT_EQ(warned.size(), 1U);
+  EXPECT_EQ(warned.front().slo, Slo::dlq);
+  EXPECT_EQ(warned.front().measure.value, 7);
+  for (int i = 0; i < 100; ++i) EXPECT_THAT(watched.look(), IsEmpty()) << "far beyond the window";
+  EXPECT_EQ(watched.item(Slo::dlq).at("state").as_string(), "breached");
+  watched.parked = 0;  // retried, or discarded
+  EXPECT_THAT(watched.look(), IsEmpty());
+  EXPECT_THAT(watched.look(), IsEmpty());
+  const auto recovered = watched.look();
+  ASSERT_EQ(recovered.size(), 1U);
+  EXPECT_FALSE(recovered.front().standing.breached);
+}
+
+TEST(SloWatcher, AStoreThatDoesNotSayHowManyAreParkedIsNoRecovery) {
+  Watched watched(short_window());
+  watched.parked = 1;
+  for (int i = 0; i < 3; ++i) watched.look();
+  watched.parked.reset();
+  for (int i = 0; i < 10; ++i) EXPECT_THAT(watched.look(), IsEmpty());
+  EXPECT_EQ(watched.item(Slo::dlq).at("value").as_int(), 1);
+  Watched never_told(short_window());
+  for (int i = 0; i < 10; ++i) EXPECT_THAT(never_told.look(), IsEmpty());
+  EXPECT_TRUE(never_told.item(Slo::dlq).at("value").is_null());
 }
 
 TEST(SloWatcher, AWarningSaysWindowValueThresholdAndDueBucket) {

@@ -184,7 +184,8 @@ BulkStep act_on_matching(Context& context, const JobFilter& filter, JobAction ac
     }
     ++step.changed;
     step.ready.insert(step.ready.end(), changed->ready.begin(), changed->ready.end());
-    if (changed->cancel_requested) step.asked_to_stop.push_back(changed->id);
+    changed->ready.clear();
+    step.jobs.push_back(*std::move(changed));
   }
   step.end = rows.size() < bounds.rows;
   return step;

@@ -29,6 +29,7 @@ void skip_job(Context& context, const JobRow& row, std::vector<ReadyJob>& ready)
   JobRow after = row;
   after.detail = write_detail(detail);
   finish_job(context, row, std::move(after), {.state = JobState::skipped, .from = row.state}, ready);
+  context.ended_along.push_back(changed_of(context, row, JobState::skipped));
 }
 
 void apply(Context& context, const Advance& advance, const SubjectAction& action, Advanced& answer) {
@@ -37,9 +38,11 @@ void apply(Context& context, const Advance& advance, const SubjectAction& action
   const JobState state = state_of(*row, context.tx.lease(row->id));
   switch (action.what) {
     case SubjectAction::What::cancel: {
-      const Changed changed = cancel_job(context, *row, state, "replaced");
+      Changed changed = cancel_job(context, *row, state, "replaced");
       if (changed.cancel_requested) answer.asked_to_stop.push_back(changed.id);
       answer.ready.insert(answer.ready.end(), changed.ready.begin(), changed.ready.end());
+      changed.ready.clear();
+      if (is_final(changed.state)) context.ended_along.push_back(std::move(changed));
       return;
     }
     case SubjectAction::What::skip:

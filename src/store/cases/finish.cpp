@@ -186,6 +186,7 @@ void finish_job(Context& context, const JobRow& before, JobRow after, const Fini
     const Ended next = std::move(pending.back());
     pending.pop_back();
     finish_one(context, next, pending, ready);
+    context.ended_along.push_back(changed_of(context, next.after, next.finish.state));
   }
 }
 

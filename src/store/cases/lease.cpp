@@ -329,12 +329,14 @@ Result<Settled> settle_attempt(Context& context, const Settlement& settlement) {
   if (!leased || is_fenced) return settled_before(context, settlement);
   const bool may_be_refused = !settlement.then.empty();
   const std::size_t finalized = context.finalized.size();
+  const std::size_t ended_along = context.ended_along.size();
   if (may_be_refused) context.tx.savepoint();
   auto answer = settle_with_lease(context, settlement, *std::move(leased));
   if (may_be_refused) {
     if (!answer) {
       context.tx.roll_back_to_savepoint();
       context.finalized.resize(finalized);
+      context.ended_along.resize(ended_along);
     }
     context.tx.release_savepoint();
   }

@@ -106,6 +106,15 @@ Result<std::vector<StateCount>> MemoryReader::counts(std::string_view tenant) {
   return counts;
 }
 
+Result<std::int64_t> MemoryReader::count_of(JobState state) {
+  const std::scoped_lock lock(writing_);
+  std::int64_t sum = 0;
+  for (const auto& [key, count] : tables_.counts.rows()) {
+    if (key.second == state) sum += count;
+  }
+  return sum;
+}
+
 Result<ScheduleRow> MemoryReader::schedule(std::string_view tenant, std::string_view name) {
   const std::scoped_lock lock(writing_);
   for (const auto& [id, row] : tables_.schedules.rows()) {

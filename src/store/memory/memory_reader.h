@@ -17,6 +17,7 @@ class MemoryReader final : public StoreReader {
   Result<JobView> job(std::string_view tenant, JobId id) override;
   Result<JobPage> jobs(const JobFilter& filter, JobId before, std::size_t limit) override;
   Result<std::vector<StateCount>> counts(std::string_view tenant) override;
+  Result<std::int64_t> count_of(JobState state) override;
   Result<ScheduleRow> schedule(std::string_view tenant, std::string_view name) override;
   Result<std::vector<ScheduleRow>> schedules(std::string_view tenant, std::string_view after,
                                              std::size_t limit) override;

@@ -38,6 +38,7 @@ struct SqliteReader::Session {
   Query type_id{*connection, "view_type_id"};
   Query schedule_name{*connection, "view_schedule_name"};
   Query counts{*connection, "view_counts"};
+  Query count_of{*connection, "view_count_of"};
   Query lanes_of{*connection, "view_lanes_of"};
   Query schedule{*connection, "view_schedule"};
   Query schedules{*connection, "view_schedules"};

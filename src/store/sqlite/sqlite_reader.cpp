@@ -270,6 +270,14 @@ Result<std::vector<StateCount>> SqliteReader::counts(std::string_view tenant) {
   });
 }
 
+Result<std::int64_t> SqliteReader::count_of(JobState state) {
+  return read([&](Session& session) -> Result<std::int64_t> {
+    session.count_of.with(state);
+    const auto sums = rows_of(session.count_of, [](const Query& query) { return query.integer(0); });
+    return sums.empty() ? 0 : sums.front();
+  });
+}
+
 // ---- Documents, audit -------------------------------------------------------------------------------------------
 
 Result<Document> SqliteReader::document(const DocumentKey& key) {

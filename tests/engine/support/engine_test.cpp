@@ -66,6 +66,14 @@ void EngineTest::handle_counted(const std::string& type) {
   });
 }
 
+std::vector<JobState> EngineTest::told_of(JobId id, std::string_view tenant) const {
+  std::vector<JobState> states;
+  for (const JobChanged& one : heard.of<JobChanged>()) {
+    if (one.job == id && one.tenant == tenant) states.push_back(one.state);
+  }
+  return states;
+}
+
 int EngineTest::calls(const std::string& type) const {
   const auto found = calls_.find(type);
   return found == calls_.end() ? 0 : found->second;

@@ -77,6 +77,8 @@ class EngineTest : public ::testing::TestWithParam<std::string> {
   std::vector<JobInfo> jobs(const JobQuery& query = {}, std::size_t limit = 1000) {
     return value_of(client().jobs(query, {}, limit)).jobs;
   }
+  // What was told to have become of it, in order.
+  std::vector<JobState> told_of(JobId id, std::string_view tenant = kTenant) const;
   std::size_t run_due() { return engine().run_due(); }
   std::size_t advance(Duration by) { return engine().advance(by); }
 

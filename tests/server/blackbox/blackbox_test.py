@@ -127,6 +127,21 @@ class Blackbox(unittest.TestCase):
         self.assertEqual((now["state"], now["done"]), ("done", 5))
         self.refused(self.server.get(T + "/bulk/none"), 404, "bulk_not_found")
 
+    def test_waiting_for_a_job_that_bulk_work_ends(self):
+        job = self.job(queue="waited", delay="1h")
+        answer = {}
+
+        def wait():
+            answer["job"] = self.ok(self.server.get(f"{T}/jobs/{job['id']}?wait=60s"))
+        waiter = threading.Thread(target=wait)
+        waiter.start()
+        time.sleep(0.2)  # it waits
+        began = time.monotonic()
+        self.ok(self.server.post(T + "/jobs/bulk", {"action": "cancel", "filter": {"queue": "waited"}}), 202)
+        waiter.join(timeout=80)
+        self.assertEqual(answer["job"]["state"], "cancelled")
+        self.assertLess(time.monotonic() - began, 30, "it is told, and not found at the end of the wait")
+
     # ---- Workers ----
     def test_a_worker_keeps_and_settles(self):
         job = self.job(type="kept", notifies=True)

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -45,8 +46,8 @@ event_log = "events.ndjson"
 
 
 class Slo(unittest.TestCase):
-    def serve(self, config, *flags):
-        server = Server(PROGRAM, *flags)
+    def serve(self, config, *flags, folder=None):
+        server = Server(PROGRAM, *flags, folder=folder)
         with open(os.path.join(server.folder, "carillon.toml"), "w", encoding="utf-8") as file:
             file.write(config)
         self.log = []
@@ -206,6 +207,40 @@ class Slo(unittest.TestCase):
         self.assertEqual(len(self.logged("SLO recovered")), 1)
         self.assertGreater(server.check_answers(), 10)
 
+    def test_the_dlq_is_an_alert_until_it_is_empty(self):
+        """S4: DLQ > 0. However long ago the job was parked, also before a restart, and not a moment longer."""
+        with tempfile.TemporaryDirectory(prefix="carillon-slo-") as folder:
+            with Server(PROGRAM, folder=folder) as before:
+                for tenant in ("default", "acme"):
+                    before.post(f"/v1/tenants/{tenant}/jobs", {"type": "t"})
+                    job, = before.post(f"/v1/tenants/{tenant}/leases", {"worker": "w"}).json["items"]
+                    before.post(f"/v1/tenants/{tenant}/jobs/{job['id']}/fail", {"token": job["token"], "error": "no", "permanent": True})
+            server = self.serve(MISSED, folder=folder)
+            self.until(lambda: self.state(server)["dlq"]["state"] == "breached")
+            dlq = self.state(server)["dlq"]
+            self.assertEqual((dlq["value"], dlq["threshold"], dlq["unit"], dlq["due_bucket"]), (2, 0, "jobs", None))
+            self.assertEqual(self.metric(server)["dlq"], 1)
+            server.post("/v1/tenants/default/jobs/bulk", {"action": "discard", "filter": {}})
+            self.until(lambda: self.state(server)["dlq"]["value"] == 1)
+            time.sleep(1)
+            self.assertEqual(self.state(server)["dlq"]["state"], "breached", "one is still there")
+            job, = server.get("/v1/tenants/acme/jobs?state=dlq").json["items"]
+            server.post(f"/v1/tenants/acme/jobs/{job['id']}/retry")
+            self.until(lambda: self.state(server)["dlq"]["state"] == "ok")
+            self.assertEqual((self.state(server)["dlq"]["value"], self.metric(server)["dlq"]), (0, 0))
+            self.assertEqual([line["slo"] for line in self.logged("SLO breached")], ["dlq"])
+            self.assertEqual([line["slo"] for line in self.logged("SLO recovered")], ["dlq"])
+            server.check_answers()
+            self.doCleanups()
+
+    def test_saturation_is_seen_under_the_cap_for_all(self):
+        server = self.serve(SLOW.replace("max_concurrency = 2", "max_concurrency = 8\nmax_concurrent_jobs = 1"))
+        for _ in range(10):
+            server.post(T + "/jobs", {"type": "slow"})
+        self.until(lambda: self.state(server)["saturation"]["state"] == "breached")
+        levels = [event for event in self.told(server) if event["event"] == "sched.executor.in_flight"]
+        self.assertEqual({event["metadata"]["max_concurrency"] for event in levels}, {1})
+
     def test_every_metric_has_its_name(self):
         server = self.serve(SLOW)
         server.put(T + "/schedules/s", {"trigger": {"kind": "every", "every": "1s"}, "job": {"type": "slow"}})
@@ -245,8 +280,9 @@ class Slo(unittest.TestCase):
         begun, before = time.monotonic(), len(self.told(server, "sched.queue.depth"))
         self.until(lambda: len(self.told(server, "sched.queue.depth")) >= before + 40)
         self.assertLess(time.monotonic() - begun, 40 * 10 * TICK_MS / 1000)
-        levels = [e["event"] for e in self.told(server) if e["event"] in ("sched.queue.depth", "sched.executor.in_flight")]
+        levels = [e["event"] for e in self.told(server)]
         self.assertIn(levels.count("sched.queue.depth") - levels.count("sched.executor.in_flight"), (0, 1))
+        self.assertGreaterEqual(levels.count("sched.tick.stop"), 40)
         # Nothing of an attempt above debug.
         self.assertEqual([line for line in map(json.loads, self.log) if line["msg"].startswith("attempt")], [])
 

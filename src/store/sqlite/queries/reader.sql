@@ -47,6 +47,9 @@ SELECT name FROM schedules WHERE id = ?1
 SELECT l.queue, c.state, c.count FROM lanes l JOIN counts c ON c.lane = l.id
  WHERE l.tenant = ?1 AND c.count <> 0 ORDER BY l.queue, c.state
 
+-- name: view_count_of
+SELECT coalesce(sum(count), 0) FROM counts WHERE state = ?1
+
 -- name: view_lanes_of
 SELECT id, tenant, queue FROM lanes WHERE tenant = ?1
 
