@@ -155,6 +155,7 @@ class WitnessedTransaction final : public Transaction {
   std::vector<ScheduleRow> followers_above(ScheduleId after, std::size_t limit) override {
     return inner_->followers_above(after, limit);
   }
+  void add_result(const EndedOccurrence& ended) override { inner_->add_result(ended); }
   std::vector<ScheduleHead> schedule_heads(ScheduleId after, std::size_t limit) override {
     return inner_->schedule_heads(after, limit);
   }

@@ -38,7 +38,7 @@ struct SubjectInfo {
   // Of windows.
   std::optional<Instant> cursor_end;
   std::optional<Instant> planned_end;
-  std::vector<WindowGap> gaps;  // the newest 100; not in lists
+  std::vector<WindowGap> gaps;  // the newest 100; in lists the newest 10
   // Of adaptive checks.
   std::optional<Instant> expected_at;
   std::string cadence_state;  // the band in force

@@ -106,10 +106,12 @@ void add_subject_import(CommandTree& tree, CLI::App* subjects) {
 }
 
 void add_subject_export(CommandTree& tree, CLI::App* subjects) {
-  auto schedule = std::make_shared<std::string>();
+  auto request = std::make_shared<SubjectsExport>();
   CLI::App* command = subjects->add_subcommand("export", "All subjects, as lines that import reads");
-  add_schedule_name(command, *schedule);
-  tree.on(command, [schedule](Session& session) { return export_subjects(session, *schedule); });
+  add_schedule_name(command, request->schedule);
+  command->add_flag("--without-cursors", request->without_cursors,
+                    "Leave out cursor_end of windows: a file that can be imported again and again");
+  tree.on(command, [request](Session& session) { return export_subjects(session, *request); });
 }
 
 }  // namespace
@@ -121,6 +123,8 @@ void add_subject_commands(CommandTree& tree) {
   add_about_subject(tree, subjects, "show", "All about one subject", show_subject);
   add_subject_write(tree, subjects, "put", "Make or replace a subject", put_subject);
   add_subject_write(tree, subjects, "patch", "Change some fields of a subject; null takes them away", patch_subject);
+  add_about_subject(tree, subjects, "pause", "Make no jobs for a subject until it is resumed", pause_subject);
+  add_about_subject(tree, subjects, "resume", "Make jobs for a subject again, from now on", resume_subject);
   add_subject_import(tree, subjects);
   add_subject_export(tree, subjects);
   add_about_subject(tree, subjects, "delete", "Delete a subject; its jobs that have not started are cancelled",

@@ -95,6 +95,10 @@ CliResult<Printout> write_subject(Session& session, const std::string& method, c
       fmt::format("{}/{} next {}", request.name.schedule, request.name.subject, shown_value(answer.at("next_at"))));
 }
 
+CliResult<JsonValue> change_subject(Session& session, const SubjectName& name, std::string body) {
+  return session.call({.method = "PATCH", .path = subject_path(session, name), .body = std::move(body)});
+}
+
 }  // namespace
 
 CliResult<Printout> list_subjects(Session& session, const SubjectsListRequest& request) {
@@ -117,6 +121,18 @@ CliResult<Printout> put_subject(Session& session, const SubjectWrite& request) {
 
 CliResult<Printout> patch_subject(Session& session, const SubjectWrite& request) {
   return write_subject(session, "PATCH", request);
+}
+
+CliResult<Printout> pause_subject(Session& session, const SubjectName& name) {
+  TRY_ASSIGN(const JsonValue answer, change_subject(session, name, R"({"enabled":false})"));
+  return print_done(session, answer, fmt::format("{}/{} paused", name.schedule, name.subject));
+}
+
+CliResult<Printout> resume_subject(Session& session, const SubjectName& name) {
+  TRY_ASSIGN(const JsonValue answer, change_subject(session, name, R"({"enabled":true})"));
+  return print_done(
+      session, answer,
+      fmt::format("{}/{} resumed, next {}", name.schedule, name.subject, shown_value(answer.at("next_at"))));
 }
 
 CliResult<Printout> delete_subject(Session& session, const SubjectName& name) {

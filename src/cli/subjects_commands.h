@@ -47,6 +47,9 @@ CliResult<Printout> list_subjects(Session& session, const SubjectsListRequest& r
 CliResult<Printout> show_subject(Session& session, const SubjectName& name);
 CliResult<Printout> put_subject(Session& session, const SubjectWrite& request);
 CliResult<Printout> patch_subject(Session& session, const SubjectWrite& request);
+// No occurrences for it until it is resumed.
+CliResult<Printout> pause_subject(Session& session, const SubjectName& name);
+CliResult<Printout> resume_subject(Session& session, const SubjectName& name);
 CliResult<Printout> delete_subject(Session& session, const SubjectName& name);
 CliResult<Printout> explain_subject(Session& session, const SubjectName& name);
 CliResult<Printout> preview_subject(Session& session, const SubjectName& name, const std::string& count);

@@ -149,12 +149,13 @@ CliResult<Printout> import_subjects(Session& session, const SubjectsImport& requ
   return Printout{.text = counts_text(imported) + "\n"};
 }
 
-CliResult<Printout> export_subjects(Session& session, const std::string& schedule) {
-  const std::string path = session.tenant_path({"schedules", schedule, "subjects.ndjson"});
-  TRY_ASSIGN(const JsonValue known, session.get(session.tenant_path({"schedules", schedule})));
+CliResult<Printout> export_subjects(Session& session, const SubjectsExport& request) {
+  const std::string path = session.tenant_path({"schedules", request.schedule, "subjects.ndjson"});
+  TRY_ASSIGN(const JsonValue known, session.get(session.tenant_path({"schedules", request.schedule})));
   Progress progress{.done = 0, .total = known.at("subjects").as_int()};
   ProgressBar bar("export");
-  std::string query;
+  const std::string first = request.without_cursors ? "?cursors=false" : "";
+  std::string query = first;
   for (std::size_t page = 0; page < kExportPagesMax; ++page) {
     const ApiRequest call{.method = "GET", .path = path + query};
     TRY_ASSIGN(const ApiResponse response, session.api().send(call));
@@ -163,7 +164,7 @@ CliResult<Printout> export_subjects(Session& session, const std::string& schedul
     if (response.next_cursor.empty()) return Printout{};
     progress.done += std::ranges::count(response.body, '\n');
     if (isatty(STDOUT_FILENO) == 0) bar.show(progress);  // not between the lines
-    query = "?cursor=" + response.next_cursor;
+    query = first + (first.empty() ? "?" : "&") + "cursor=" + response.next_cursor;
   }
   return cli_error(ExitCode::failed, "the export does not end");
 }

@@ -19,7 +19,12 @@ struct SubjectsImport {
 // A line that is refused ends it: what came before its chunk is imported, and is told.
 CliResult<Printout> import_subjects(Session& session, const SubjectsImport& request);
 
+struct SubjectsExport {
+  std::string schedule;
+  bool without_cursors = false;  // a cursor that has gone on refuses one that is behind it
+};
+
 // Prints as it reads, page by page.
-CliResult<Printout> export_subjects(Session& session, const std::string& schedule);
+CliResult<Printout> export_subjects(Session& session, const SubjectsExport& request);
 
 }  // namespace carillon

@@ -27,6 +27,9 @@ std::unexpected<Error> not_of_this_kind(std::string_view field, const Schedule& 
 
 Result<void> check_subject_name(std::string_view subject) {
   if (subject.empty()) return invalid_request("subject is empty; a schedule with fan_out has named subjects only");
+  if (subject == "." || subject == "..") {
+    return invalid_request(fmt::format("subject {} cannot be reached: in a path it means a folder", quoted(subject)));
+  }
   NewJob sample;
   sample.type = "any";
   sample.subject = subject;

@@ -12,6 +12,7 @@
 
 #include "core/job.h"
 #include "core/settings.h"
+#include "core/trigger.h"
 #include "core/zone.h"
 #include "daemon/config_address.h"
 #include "daemon/config_values.h"
@@ -335,7 +336,7 @@ void add_engine(std::vector<Setting>& out) {
 
 void add_defaults(std::vector<Setting>& out) {
   out.push_back(count({named("scheduler.max_backfill_windows", {.also = "SCHEDULER_MAX_BACKFILL_WINDOWS"})},
-                      "Windows made at once when behind", {.min = 1, .max = 10'000},
+                      "Windows of a subject that may be open at once", {.min = 1, .max = kMaxBackfillMax},
                       inside(&ServerConfig::scheduler, &SchedulerDefaults::max_backfill_windows)));
   out.push_back(span({named("scheduler.min_window_seconds", {.also = "SCHEDULER_MIN_WINDOW_SECONDS"})},
                      "The shortest window, in seconds", {.min = 1, .max = 86'400},

@@ -3,6 +3,7 @@
 #include "engine/node_client.h"
 #include "engine/replan.h"
 #include "engine/schedule_request.h"
+#include "store/subject_text.h"
 
 namespace carillon {
 
@@ -23,6 +24,9 @@ Result<ScheduleInfo> NodeClient::info_of(const ScheduleRow& row) {
   info.fan_out = schedule->fan_out;
   if (info.fan_out) {
     info.subjects = row.subjects;
+    info.last_outcome = std::string(subject_status_text(row.results.last_outcome));
+    info.error_count = static_cast<std::uint32_t>(row.results.error_count);
+    info.last_error = row.results.last_error;
     if (const auto replan = reader.document(replan_key(row.tenant, row.name))) {
       TRY_ASSIGN(const Replan state, read_replan(*replan));
       info.replanned = state.done;

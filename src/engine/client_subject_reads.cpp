@@ -14,7 +14,7 @@ namespace carillon {
 
 namespace {
 
-constexpr std::size_t kGapsShown = 100;
+constexpr std::size_t kGapsListed = 10;  // of each subject in a list, the newest
 
 // ---- Cursors: "n:user-17" of a list by name, "t:1774771200000000:user-17" of one by time
 // ------------------------------
@@ -134,9 +134,10 @@ Result<SubjectInfo> NodeClient::subject(std::string_view tenant, std::string_vie
   return info;
 }
 
-Result<void> NodeClient::add_gaps(const ScheduleRow& row, const Schedule& schedule, SubjectInfo& info) {
+Result<void> NodeClient::add_gaps(const ScheduleRow& row, const Schedule& schedule, SubjectInfo& info,
+                                  std::size_t most) {
   if (!std::holds_alternative<WindowsTrigger>(schedule.trigger)) return {};
-  TRY_ASSIGN(const std::vector<OutcomeRow> gaps, node_.store().reader().gaps(row.id, info.subject, kGapsShown));
+  TRY_ASSIGN(const std::vector<OutcomeRow> gaps, node_.store().reader().gaps(row.id, info.subject, most));
   for (const OutcomeRow& gap : gaps) info.gaps.push_back(gap_of(gap));
   return {};
 }
@@ -156,6 +157,7 @@ Result<SubjectList> NodeClient::subjects(std::string_view tenant, std::string_vi
   SubjectList list;
   for (const SubjectRow& found : page.subjects) {
     TRY_ASSIGN(SubjectInfo info, info_of(row, definition, found));
+    TRY(add_gaps(row, definition, info, kGapsListed));
     list.subjects.push_back(std::move(info));
   }
   if (page.next) list.next_cursor = cursor_of(*page.next);
@@ -167,7 +169,7 @@ Result<std::vector<OutcomeMinute>> NodeClient::outcomes_of_day(std::string_view 
   const auto day = parse_date(date);
   if (!day) return std::unexpected(about_field("date", with_context("date", day.error())));
   StoreReader& reader = node_.store().reader();
-  TRY_ASSIGN(const ScheduleRow row, reader.schedule(tenant, schedule));
+  TRY_ASSIGN(const ScheduleRow row, reader.kept_schedule(tenant, schedule));
   TRY_ASSIGN(const std::vector<OutcomeCount> counts, reader.outcome_counts(row.id, day->time_since_epoch().count()));
   std::vector<OutcomeMinute> minutes;
   for (const OutcomeCount& count : counts) {
@@ -181,7 +183,7 @@ Result<OutcomeList> NodeClient::outcome_items(std::string_view tenant, std::stri
                                               std::size_t limit) {
   TRY_ASSIGN(const std::optional<OutcomeMark> after, read_outcome_cursor(cursor));
   StoreReader& reader = node_.store().reader();
-  TRY_ASSIGN(const ScheduleRow row, reader.schedule(tenant, schedule));
+  TRY_ASSIGN(const ScheduleRow row, reader.kept_schedule(tenant, schedule));
   TRY_ASSIGN(const Schedule definition, parse_schedule(row.definition));
   StoreReader::OutcomeQuery wanted;
   wanted.schedule = row.id;

@@ -94,7 +94,10 @@ class NodeClient final : public Client {
   Result<JobState> act(std::string_view tenant, std::string_view word, JobAction action, JobId id);
   Result<ScheduleInfo> info_of(const ScheduleRow& row);
   Result<SubjectInfo> info_of(const ScheduleRow& row, const Schedule& schedule, const SubjectRow& subject);
-  Result<void> add_gaps(const ScheduleRow& row, const Schedule& schedule, SubjectInfo& info);
+  static constexpr std::size_t kGapsShown = 100;
+  // Of windows, the newest.
+  Result<void> add_gaps(const ScheduleRow& row, const Schedule& schedule, SubjectInfo& info,
+                        std::size_t most = kGapsShown);
   struct SubjectBody {
     std::string_view subject;
     std::string_view body;

@@ -134,6 +134,15 @@ struct OutcomeRow {
   friend bool operator==(const OutcomeRow&, const OutcomeRow&) = default;
 };
 
+// How the occurrences of a schedule with fan_out went, whosever they were: kept, never counted. (invariant 34) Without
+// fan_out its one subject has all of it.
+struct ScheduleResults {
+  std::optional<JobState> last_outcome;
+  std::int64_t error_count = 0;  // outcomes in a row that were no success
+  std::string last_error;
+  friend bool operator==(const ScheduleResults&, const ScheduleResults&) = default;
+};
+
 struct ScheduleRow {
   ScheduleId id;
   std::string tenant;
@@ -148,6 +157,7 @@ struct ScheduleRow {
   Instant updated_at;
   std::int64_t subjects = 0;  // how many it has: kept, never counted (invariant 34)
   JobId first_job;            // an older one is of an earlier life: not started, it never will be
+  ScheduleResults results;    // moves with outcomes alone, and is no edit
   friend bool operator==(const ScheduleRow&, const ScheduleRow&) = default;
 };
 

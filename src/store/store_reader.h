@@ -102,6 +102,8 @@ class StoreReader {
   virtual Result<std::int64_t> count_of(JobState state) = 0;
 
   virtual Result<ScheduleRow> schedule(std::string_view tenant, std::string_view name) = 0;
+  // One that was deleted too, as long as anything of it is kept: its outcomes stay.
+  virtual Result<ScheduleRow> kept_schedule(std::string_view tenant, std::string_view name) = 0;
   // By name, from after `after`.
   virtual Result<std::vector<ScheduleRow>> schedules(std::string_view tenant, std::string_view after,
                                                      std::size_t limit) = 0;

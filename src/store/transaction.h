@@ -15,6 +15,7 @@
 #include "store/job_store.h"
 #include "store/plan_store.h"
 #include "store/rows.h"
+#include "store/schedule_results.h"
 
 namespace carillon {
 
@@ -121,7 +122,10 @@ class Transaction {
   virtual std::optional<ScheduleRow> schedule(std::string_view tenant, std::string_view name) = 0;
   virtual std::optional<ScheduleRow> schedule(ScheduleId id) = 0;
   virtual ScheduleId insert_schedule(const ScheduleRow& row) = 0;  // its id is chosen here
+  // All but its results, which stay; of one that is deleted they are cleared.
   virtual void update_schedule(const ScheduleRow& row) = 0;
+  // Into the schedule's results, unless that is deleted, or of a later generation.
+  virtual void add_result(const EndedOccurrence& ended) = 0;
   // By id, from above `after`: those that are not deleted, with the earliest time of their subjects.
   virtual std::vector<ScheduleHead> schedule_heads(ScheduleId after, std::size_t limit) = 0;
   // Those that follow another one and are not deleted.

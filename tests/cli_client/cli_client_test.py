@@ -142,6 +142,8 @@ class Requests(ClientTest):
               "payload": {"x": 1}, "expected_at": "2026-03-29T00:00:00.000Z", "cursor_end": "2026-03-30T00:00:00.000Z"}),
             (["subjects", "patch", "a", "u", '{"due": null}'], "PATCH", T + "/schedules/a/subjects/u", {"due": None}),
             (["subjects", "patch", "a", "u", "--enabled"], "PATCH", T + "/schedules/a/subjects/u", {"enabled": True}),
+            (["subjects", "pause", "a", "u/1"], "PATCH", T + "/schedules/a/subjects/u%2F1", {"enabled": False}),
+            (["subjects", "resume", "a", "u"], "PATCH", T + "/schedules/a/subjects/u", {"enabled": True}),
             (["subjects", "delete", "a", "u"], "DELETE", T + "/schedules/a/subjects/u"),
             (["subjects", "trigger", "a", "u", "--priority", "critical"], "POST", T + "/schedules/a/trigger", {"subject": "u", "priority": 1}),
             (["subjects", "explain", "a", "u"], "GET", T + "/schedules/a/subjects/u/explain"),
@@ -375,6 +377,11 @@ class Subjects(ClientTest):
         ran = self.run_cli("subjects", "export", "a")
         self.assertEqual((ran.code, ran.out), (DONE, '{"subject":"a"}\n{"subject":"b"}\n'), ran.err)
         self.server.reset()
+        self.server.on("GET", path + "?cursors=false", b'{"subject":"a"}\n', headers={"next-cursor": "n%3Aa%2Fb"})
+        self.server.on("GET", path + "?cursors=false&cursor=n%3Aa%2Fb", '{"subject":"b"}\n'.encode())
+        ran = self.run_cli("subjects", "export", "a", "--without-cursors")
+        self.assertEqual((ran.code, ran.out), (DONE, '{"subject":"a"}\n{"subject":"b"}\n'), ran.err)
+        self.server.reset()
         self.server.on("GET", path, error("conflict", "no fan_out"), 409)
         self.assert_fails(self.run_cli("subjects", "export", "a"), CONFLICT, "no fan_out")
 
@@ -399,6 +406,7 @@ class Subjects(ClientTest):
     def test_wrong_usage(self):
         for words in (["subjects"], ["subjects", "list"], ["subjects", "show", "a"], ["subjects", "put", "a", "u", "{}", "--due", "08:00"],
                       ["subjects", "put", "a", "u", "{"], ["subjects", "import", "a"], ["subjects", "import", "a", "-", "--chunk", "0"],
+                      ["subjects", "pause", "a"], ["subjects", "resume", "a", "u", "--until", "2026-03-29"],
                       ["subjects", "list", "a", "--enabled", "--disabled"], ["subjects", "list", "a", "--due-until", "soon"],
                       ["schedules", "trigger", "a", "--window-start", "2026-03-29"], ["schedules", "backfill", "a", "--from", "2026-03-29"],
                       ["schedules", "outcomes", "a", "--date", "2026-03-29", "--items"]):
@@ -657,6 +665,8 @@ class Completion(ClientTest):
     def test_commands_options_and_values(self):
         self.assertIn("schedules", self.complete("s"))
         self.assertEqual(self.complete("jobs", "re"), ["retry", "rerun"])
+        self.assertEqual(self.complete("subjects", "p"), ["put", "patch", "pause", "preview"])
+        self.assertEqual(self.complete("subjects", "export", "--with"), ["--without-cursors"])
         self.assertEqual(self.complete("jobs", "list", "--sta"), ["--state"])
         self.assertEqual(self.complete("jobs", "list", "--state", "d"), ["dlq", "done"])
         self.assertIn("--tenant", self.complete("dlq", "retry", "--"))

@@ -131,6 +131,21 @@ TEST_P(StoreContract, TheJobsOfAnEarlierLifeAreNeverStarted) {  // semantics 4
   EXPECT_EQ(claimed.jobs[0].id, fresh);
 }
 
+TEST_P(StoreContract, WhatIsKeptOfADeletedScheduleCanBeRead) {  // semantics 4: outcomes stay
+  const ScheduleId id = schedule();
+  put_subject(id, {.subject = "a"});
+  done_job(occurrence_job(now(), "a"));
+  EXPECT_EQ(value_of(reader().kept_schedule(kTenant, "standup")), value_of(reader().schedule(kTenant, "standup")));
+  ASSERT_TRUE(plans().delete_schedule(kTenant, "standup"));
+
+  EXPECT_EQ(error_of(reader().schedule(kTenant, "standup")).code, ErrorCode::not_found);
+  const ScheduleRow kept = value_of(reader().kept_schedule(kTenant, "standup"));
+  EXPECT_EQ(kept.id, id);
+  EXPECT_EQ(kept.deleted_at, now());
+  EXPECT_THAT(value_of(reader().outcome_page({.schedule = kept.id}, {})).outcomes, SizeIs(1));
+  EXPECT_EQ(error_of(reader().kept_schedule("other", "standup")).code, ErrorCode::not_found);
+}
+
 TEST_P(StoreContract, WhatADeletionLeavesOverIsCancelledInSteps) {  // semantics 4
   const ScheduleId id = schedule();
   constexpr int kJobs = 10'050;  // more than the call itself looks at

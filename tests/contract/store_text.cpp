@@ -77,9 +77,10 @@ std::string schedules_text(Store& store, const std::string& tenant) {
   StoreReader& reader = store.reader();
   std::string text;
   for (const ScheduleRow& row : value_of(reader.schedules(tenant, "", kPageMax))) {
-    text +=
-        fmt::format("schedule {} revision {} enabled {} paused {} subjects {} first {} {}\n", row.name, row.revision,
-                    row.enabled, at(row.paused_until), row.subjects, row.first_job.value, row.definition);
+    text += fmt::format("schedule {} revision {} enabled {} paused {} subjects {} first {} last {} errors {} {} {}\n",
+                        row.name, row.revision, row.enabled, at(row.paused_until), row.subjects, row.first_job.value,
+                        row.results.last_outcome ? to_string(*row.results.last_outcome) : "-", row.results.error_count,
+                        row.results.last_error, row.definition);
     for (const SubjectRow& subject : value_of(reader.subjects({.schedule = row.id}, {}, kPageMax)).subjects) {
       text += "  " + text_of(store, subject) + "\n";
       for (const OutcomeRow& gap : value_of(reader.gaps(row.id, subject.subject, kPageMax))) {

@@ -89,6 +89,14 @@ TEST(Subject, ALineOfAnImportNamesItsSubject) {
   EXPECT_THAT(error_of(parse_subject(R"({"subject": "ada"})")).message, HasSubstr("unknown field"));
 }
 
+TEST(Subject, ANameThatNoPathReachesIsRefused) {
+  for (const std::string_view name : {".", ".."}) {
+    EXPECT_THAT(error_of(check_subject_name(name)).message, HasSubstr("cannot be reached")) << name;
+  }
+  for (const std::string_view name : {"...", ".a", "a.", "a/../b"}) EXPECT_TRUE(check_subject_name(name)) << name;
+  EXPECT_THAT(error_of(parse_subject_line(R"({"subject": ".."})")).message, HasSubstr("cannot be reached"));
+}
+
 TEST(Subject, WhatCannotBeReadIsRefusedWithItsPlace) {
   const auto message = [](std::string_view text) {
     const Error error = error_of(parse_subject(text));

@@ -202,7 +202,7 @@ const std::vector<Bound>& bounds() {
       {"behind_proxy", {"true", "false"}, {"on"}},
       {"max_concurrent_jobs", {"1", "1000000000"}, {"0", "1000000001"}},
       {"timezone", {"UTC", "Europe/London"}, {"Mars/Base", "../UTC"}},
-      {"scheduler.max_backfill_windows", {"1", "10000"}, {"0", "10001"}},
+      {"scheduler.max_backfill_windows", {"1", "1000"}, {"0", "1001"}},
       {"scheduler.min_window_seconds", {"1", "86400"}, {"0", "86401"}},
       {"worker.batch", {"1", "1000"}, {"0", "1001"}},
       {"worker.lease_ms", {"1000", "86400000"}, {"999", "86400001"}},

@@ -110,6 +110,8 @@ TEST_P(EngineWindows, AParkedWindowLeavesAGapThatALaterSuccessCloses) {  // sche
   ASSERT_THAT(info.gaps, SizeIs(1));
   EXPECT_EQ(info.gaps[0].start, at("2026-03-03T00:00:00Z"));
   EXPECT_EQ(info.gaps[0].outcome, "dlq");
+  const SubjectList list = value_of(client().subjects(kTenant, "s", {}, "", 10));
+  EXPECT_EQ(list.subjects.at(0).gaps.size(), 1U) << "a list shows it too";
   answer = [](JobContext&) { return done(); };
   value_of(client().retry(kTenant, info.gaps[0].job));
   run_due();

@@ -9,6 +9,7 @@
 #include "base/json_writer.h"
 #include "core/job.h"
 #include "core/job_fields.h"
+#include "core/trigger.h"
 
 namespace carillon::server {
 
@@ -72,8 +73,12 @@ Result<HookConfig> parse_hook(std::string_view text) {
   return hook;
 }
 
-// So far no trigger adapts to what it is told: whichever does first is asked for here.
 Result<void> check_hook(const HookConfig& hook, const Schedule& schedule) {
+  if (std::holds_alternative<WindowsTrigger>(schedule.trigger)) {
+    auto useless = invalid_configuration(fmt::format(
+        "schedule {} is of the kind windows: a push does not say which window to run", quoted(schedule.name)));
+    return std::unexpected(about_field("schedule", std::move(useless).error()));
+  }
   if (!hook.expected_at || std::holds_alternative<AdaptiveTrigger>(schedule.trigger)) return {};
   auto useless = invalid_configuration(
       fmt::format("schedule {} is not adaptive: it has no use for expected_at", quoted(schedule.name)));
@@ -113,9 +118,7 @@ Result<HookPush> read_push(const HookConfig& hook, std::string_view body) {
   if (!hook.expected_at) return push;
   const Json* const expected = find(root, *hook.expected_at);
   if (expected == nullptr) return push;
-  const auto at = parse_instant(expected->type == JsonType::string ? expected->text : std::string());
-  if (!at) return json_error(body, expected->offset, *hook.expected_at, at.error().message);
-  push.expected_at = *at;
+  TRY_ASSIGN(push.expected_at, read_json_instant(body, *expected, *hook.expected_at));
   return push;
 }
 

@@ -120,19 +120,31 @@ Result<HttpResponse> push(Services& services, const RouteCall& call) {
   return json_answer(made.deduplicated ? 200 : 201, answer.str());
 }
 
+// What is not there may be the hook's schedule, or the subject that the push is about.
+void answer_push(Services& services, const RouteCall& call) {
+  const auto hook = services.hooks.find(call.tenant(), call.params[1]);
+  const std::string schedule = hook ? hook->schedule : std::string();
+  answer_about_subject(services, call, schedule, [&] { return push(services, call); });
+}
+
 using Work = Result<HttpResponse> (*)(Services&, const RouteCall&);
+using Answer = void (*)(Services&, const RouteCall&);
+
+template <Work work>
+void answer_about_hook(Services& services, const RouteCall& call) {
+  answer(call, "hook", [&] { return work(services, call); });
+}
 
 }  // namespace
 
 void add_hook_routes(RouteTable& table, Services& services) {
-  const auto add = [&](Method method, Needs needs, RouteDoc doc, std::string_view thing, Work work) {
+  const auto add = [&](Method method, Needs needs, RouteDoc doc, Answer answers) {
     doc.group = "Hooks";
     table.push_back({.method = method,
                      .path = "/v1/tenants/{tenant}/hooks/{name}",
                      .needs = needs,
                      .doc = std::move(doc),
-                     .call = [&services, thing, work](
-                                 const RouteCall& call) { answer(call, thing, [&] { return work(services, call); }); },
+                     .call = [&services, answers](const RouteCall& call) { answers(services, call); },
                      .writes = method == Method::put});
   };
   add(Method::put, Needs::tenant,
@@ -142,17 +154,23 @@ void add_hook_routes(RouteTable& table, Services& services) {
        .body = "HookRequest",
        .answers = {{200, "Hook"}},
        .errors = {{422, "invalid_configuration"}}},
-      "hook", put_hook);
-  add(Method::get, Needs::read, {.summary = "One hook, without its secret.", .answers = {{200, "Hook"}}}, "hook",
-      get_hook);
-  add(Method::remove, Needs::tenant, {.summary = "No more pushes.", .answers = {{204, ""}}}, "hook", delete_hook);
+      answer_about_hook<put_hook>);
+  add(Method::get, Needs::read, {.summary = "One hook, without its secret.", .answers = {{200, "Hook"}}},
+      answer_about_hook<get_hook>);
+  add(Method::remove, Needs::tenant, {.summary = "No more pushes.", .answers = {{204, ""}}},
+      answer_about_hook<delete_hook>);
   add(Method::post, Needs::signature,
-      {.summary = "A push: signed as Standard Webhooks says, it runs the hook's schedule now with the body as payload. "
-                  "The same webhook-id again answers 200.",
+      {.summary =
+           "A push: signed as Standard Webhooks says, it runs the hook's schedule now, with the body as payload; "
+           "with fan_out the subject that it names, as that stands. The same webhook-id again answers 200.",
        .body = "HookPush",
        .answers = {{201, "HookAnswer"}, {200, "HookAnswer"}},
-       .errors = {{404, "schedule_not_found"}, {409, "idempotency_conflict"}, {503, "scheduler_disabled"}}},
-      "schedule", push);
+       .errors = {{404, "schedule_not_found"},
+                  {404, "subject_not_found"},
+                  {409, "idempotency_conflict"},
+                  {409, "job_already_running"},
+                  {503, "scheduler_disabled"}}},
+      answer_push);
 }
 
 }  // namespace carillon::server

@@ -24,8 +24,8 @@ constexpr std::array<std::string_view, 7> kOutcomes{"success",   "cutoff_reached
 
 // By the schedule's own clock.
 Result<std::string> today(Services& services, const RouteCall& call) {
-  TRY_ASSIGN(const ScheduleInfo info, services.host.client().schedule(call.tenant(), call.params[1]));
-  TRY_ASSIGN(const Schedule schedule, parse_schedule(info.definition));
+  TRY_ASSIGN(const ScheduleRow row, services.store.reader().kept_schedule(call.tenant(), call.params[1]));
+  TRY_ASSIGN(const Schedule schedule, parse_schedule(row.definition));
   TRY_ASSIGN(const Zone zone, zone_of(schedule, {}, services.host.node().rules().zone_of(call.tenant())));
   return format_date(std::chrono::floor<std::chrono::days>(zone.to_local(services.now())));
 }
@@ -108,13 +108,13 @@ void add_outcome_routes(RouteTable& table, Services& services) {
   };
   add("/v1/tenants/{tenant}/schedules/{name}/outcomes",
       {.summary = "How many occurrences of a local day ended how, also by the minute that they were due. Without a "
-                  "date: today. Kept 400 days.",
+                  "date: today. Kept 400 days, of a deleted schedule as long as its rows.",
        .answers = {{200, "Outcomes"}},
        .query = {"date"}},
       outcomes_of_day);
   add("/v1/tenants/{tenant}/schedules/{name}/outcomes/items",
       {.summary = "What became of each occurrence, by subject and slot; from and to are instants or dates. Kept as "
-                  "long as jobs.",
+                  "long as jobs, also when the schedule is deleted.",
        .answers = {{200, "OutcomeList"}},
        .query = {"subject", "from", "to", "limit", "cursor"}},
       list_outcomes);

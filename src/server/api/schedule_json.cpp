@@ -38,7 +38,7 @@ void put_overrides(JsonObject& object, const std::string& overrides) {
   }
 }
 
-void put_state(JsonObject& object, const SubjectInfo& info, std::string_view gaps) {
+void put_state(JsonObject& object, const SubjectInfo& info) {
   object.integer("attempts", info.attempts);
   put(object, "next_at", info.next_at);
   put(object, "open_job", info.open_job ? format_job_id(info.open_job) : std::string());
@@ -48,7 +48,7 @@ void put_state(JsonObject& object, const SubjectInfo& info, std::string_view gap
   put(object, "last_run_at", info.last_run_at);
   put(object, "cursor_end", info.cursor_end);
   put(object, "planned_end", info.planned_end);
-  object.raw("gaps", gaps);
+  object.raw("gaps", gaps_json(info.gaps));
   put(object, "expected_at", info.expected_at);
   put(object, "cadence_state", info.cadence_state);
   put(object, "last_status", info.last_status);
@@ -58,18 +58,10 @@ void put_state(JsonObject& object, const SubjectInfo& info, std::string_view gap
   put(object, "last_error", info.last_error);
 }
 
-std::string subject_json(const SubjectInfo& info, std::string_view gaps) {
-  JsonObject object;
-  object.text("subject", info.subject).boolean("enabled", info.enabled);
-  put_overrides(object, info.overrides);
-  put_state(object, info, gaps);
-  return object.str();
-}
-
 std::string state_json(const std::optional<SubjectInfo>& state) {
   if (!state) return "null";
   JsonObject object;
-  put_state(object, *state, gaps_json(state->gaps));
+  put_state(object, *state);
   return object.str();
 }
 
@@ -101,9 +93,13 @@ std::string to_json(const ScheduleInfo& info) {
   return whole + "," + standing.str().substr(1);
 }
 
-std::string to_json(const SubjectInfo& info) { return subject_json(info, gaps_json(info.gaps)); }
-
-std::string to_list_json(const SubjectInfo& info) { return subject_json(info, "null"); }
+std::string to_json(const SubjectInfo& info) {
+  JsonObject object;
+  object.text("subject", info.subject).boolean("enabled", info.enabled);
+  put_overrides(object, info.overrides);
+  put_state(object, info);
+  return object.str();
+}
 
 std::string to_json(const std::vector<PreviewTime>& times) {
   JsonArray items;

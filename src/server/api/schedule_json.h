@@ -12,8 +12,6 @@ namespace carillon::server {
 std::string to_json(const ScheduleInfo& info);
 
 std::string to_json(const SubjectInfo& info);
-// The same in a list: its gaps are not looked up, and are null.
-std::string to_list_json(const SubjectInfo& info);
 
 // {"items": [{"at": …, "local": …, "note": …}]}; of a delivery also its day and cutoff, of windows the window.
 std::string to_json(const std::vector<PreviewTime>& times);

@@ -182,7 +182,12 @@ void add_schedule_routes(RouteTable& table, Services& services) {
        .errors = {{409, "conflict"}, {422, "invalid_configuration"}}},
       patch_schedule);
   add(Method::remove, kOne,
-      {.summary = "Delete it; its jobs that have not started are cancelled.", .answers = {{204, ""}}}, delete_schedule);
+      {.summary =
+           "Delete it; its jobs that have not started are cancelled, its outcomes stay as long as they are kept. "
+           "409 while subjects are imported into it.",
+       .answers = {{204, ""}},
+       .errors = {{409, "conflict"}}},
+      delete_schedule);
   add(Method::post, "/v1/tenants/{tenant}/schedules/{name}/pause",
       {.summary = "No occurrences until a time, or until resumed.", .body = "Pause", .answers = {{200, "Schedule"}}},
       pause_schedule);

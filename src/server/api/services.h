@@ -7,6 +7,8 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "base/clock.h"
 #include "core/instant.h"
@@ -74,14 +76,21 @@ void answer(const RouteCall& call, std::string_view thing, Work work) {
   call.reply->send(response ? *std::move(response) : refusal(response.error(), thing));
 }
 
-// The same about a subject of the schedule that the path names: what is not there may be either of them.
+// The same about a subject of `schedule`: what is not there may be either of them.
 template <typename Work>
-void answer_about_subject(const Services& services, const RouteCall& call, Work work) {
+void answer_about_subject(const Services& services, const RouteCall& call, std::string_view schedule, Work work) {
   Result<HttpResponse> response = work();
   if (response) return call.reply->send(*std::move(response));
-  const bool has_schedule = response.error().code == ErrorCode::not_found && call.params.size() > 1 &&
-                            services.store.reader().schedule(call.tenant(), call.params[1]).has_value();
+  const bool has_schedule = response.error().code == ErrorCode::not_found && !schedule.empty() &&
+                            services.store.reader().schedule(call.tenant(), schedule).has_value();
   call.reply->send(refusal(response.error(), has_schedule ? "subject" : "schedule"));
+}
+
+// Of the schedule that the path names.
+template <typename Work>
+void answer_about_subject(const Services& services, const RouteCall& call, Work work) {
+  const std::string_view schedule = call.params.size() > 1 ? std::string_view(call.params[1]) : std::string_view();
+  answer_about_subject(services, call, schedule, std::move(work));
 }
 
 // The parts of the table, one a resource.

@@ -105,7 +105,7 @@ Result<HttpResponse> list_subjects(Services& services, const RouteCall& call) {
              services.host.client().subjects(call.tenant(), schedule_of(call), query, cursor.value_or(""),
                                              static_cast<std::size_t>(limit)));
   JsonArray items;
-  for (const SubjectInfo& info : list.subjects) items.raw(to_list_json(info));
+  for (const SubjectInfo& info : list.subjects) items.raw(to_json(info));
   return list_answer(items, list.next_cursor);
 }
 
@@ -121,13 +121,15 @@ Result<HttpResponse> import_subjects(Services& services, const RouteCall& call) 
   return json_answer(200, answer.str());
 }
 
-// What an import reads as the same subject.
-Result<std::string> line_of(const SubjectInfo& info) {
+enum class Cursors : std::uint8_t { written, left_out };
+
+// What an import reads as the same subject; without its cursor also once that has gone on.
+Result<std::string> line_of(const SubjectInfo& info, Cursors cursors) {
   SubjectText text{.subject = info.subject};
   TRY_ASSIGN(text.overrides, read_overrides(info.overrides));
   text.overrides.enabled = info.enabled;
   if (info.expected_at) text.expected_at = info.expected_at;
-  text.cursor_end = info.cursor_end;
+  if (cursors == Cursors::written) text.cursor_end = info.cursor_end;
   return write_subject_line(text) + "\n";
 }
 
@@ -136,7 +138,9 @@ Result<HttpResponse> export_subjects(Services& services, const RouteCall& call) 
   QueryFields fields(call.request);
   TRY_ASSIGN(const std::int64_t limit, fields.integer("limit", kPageMax, 1, kPageMax));
   TRY_ASSIGN(const auto cursor, fields.text("cursor"));
+  TRY_ASSIGN(const auto wants_cursors, fields.flag("cursors"));
   TRY(fields.finish());
+  const Cursors cursors = wants_cursors.value_or(true) ? Cursors::written : Cursors::left_out;
   HttpResponse response{.type = "application/x-ndjson"};
   std::string next = cursor.value_or("");
   for (std::int64_t left = limit; left > 0 && response.body.size() < kExportBytesMax;) {
@@ -145,7 +149,7 @@ Result<HttpResponse> export_subjects(Services& services, const RouteCall& call) 
     TRY_ASSIGN(const SubjectList list, services.host.client().subjects(call.tenant(), schedule_of(call), {}, next,
                                                                        static_cast<std::size_t>(step)));
     for (const SubjectInfo& info : list.subjects) {
-      TRY_ASSIGN(const std::string line, line_of(info));
+      TRY_ASSIGN(const std::string line, line_of(info, cursors));
       response.body += line;
     }
     next = list.next_cursor;
@@ -219,9 +223,10 @@ void add_subject_routes(RouteTable& table, Services& services) {
   add(Method::get, "/v1/tenants/{tenant}/schedules/{name}/subjects.ndjson",
       {.summary =
            "Subjects as lines that an import reads, by name, 500 at a time. There are more if the answer has the "
-           "header next-cursor: pass it as cursor, as it is.",
+           "header next-cursor: pass it as cursor, as it is. With cursors=false without cursor_end, which an import "
+           "refuses (409) once the cursor has gone on.",
        .answers = {{200, "SubjectLines"}},
-       .query = {"limit", "cursor"}},
+       .query = {"cursors", "limit", "cursor"}},
       export_subjects);
   add(Method::post, "/v1/tenants/{tenant}/schedules/{name}/subjects/import",
       {.summary =

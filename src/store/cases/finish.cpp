@@ -18,25 +18,33 @@ bool closed(const OutcomeRow& row) {
   return row.outcome.has_value() || (row.parked && !mutant(Mutant::dlq_counts_as_open));
 }
 
+// Into the subject's state, and the schedule's results. One without fan_out has no others than those of its subject.
+void note_ended(Context& context, const SubjectRow& subject, SubjectState& state, const EndedOccurrence& ended) {
+  state.status = ended.outcome;
+  if (ended.outcome == JobState::done) {
+    state.error_count = 0;
+    state.last_error.clear();
+  } else if (ended.failed) {
+    ++state.error_count;
+    state.last_error = ended.error;
+  }
+  if (!subject.subject.empty()) context.tx.add_result(ended);
+}
+
 void note_result(Context& context, SubjectRow& subject, const JobRow& row, const JobDetail& detail) {
   auto state = read_subject_state(subject);
   if (!state) return context.tx.fail(std::move(state).error());
   // A day that ends after a later one, because much was left behind, is told by its row alone: the last date is the
   // last one.
   if (row.deadline && state->last_slot && *row.slot < *state->last_slot) return;
-  const bool success = row.state == JobState::done;
-  state->status = row.state;
   state->last_slot = row.slot;
-  if (success || row.attempts > 0) state->last_run_at = context.now;
-  // One that was left out, or called off before it failed, says nothing about what it would have come to.
-  const bool failed = row.state == JobState::cutoff_reached || detail.last_error;
-  if (success) {
-    state->error_count = 0;
-    state->last_error.clear();
-  } else if (failed) {
-    ++state->error_count;
-    state->last_error = detail.last_error ? detail.last_error->message : detail.reason;
-  }
+  if (row.state == JobState::done || row.attempts > 0) state->last_run_at = context.now;
+  note_ended(context, subject, *state,
+             {.schedule = subject.schedule,
+              .generation = subject.generation,
+              .outcome = row.state,
+              .failed = row.state == JobState::cutoff_reached || detail.last_error.has_value(),
+              .error = detail.last_error ? detail.last_error->message : detail.reason});
   write_subject_state(*state, subject);
 }
 
@@ -193,10 +201,13 @@ void finish_job(Context& context, const JobRow& before, JobRow after, const Fini
 void note_closed(Context& context, SubjectRow& subject, const ClosedSlot& closed) {
   auto state = read_subject_state(subject);
   if (!state) return context.tx.fail(std::move(state).error());
-  state->status = closed.outcome;
   state->last_slot = closed.first;
-  ++state->error_count;
-  state->last_error = closed.reason;
+  note_ended(context, subject, *state,
+             {.schedule = subject.schedule,
+              .generation = subject.generation,
+              .outcome = closed.outcome,
+              .failed = true,
+              .error = closed.reason});
   write_subject_state(*state, subject);
 }
 

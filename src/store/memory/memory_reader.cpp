@@ -123,6 +123,14 @@ Result<ScheduleRow> MemoryReader::schedule(std::string_view tenant, std::string_
   return absent("schedule", name);
 }
 
+Result<ScheduleRow> MemoryReader::kept_schedule(std::string_view tenant, std::string_view name) {
+  const std::scoped_lock lock(writing_);
+  for (const auto& [id, row] : tables_.schedules.rows()) {
+    if (row.tenant == tenant && row.name == name) return row;
+  }
+  return absent("schedule", name);
+}
+
 Result<std::vector<ScheduleRow>> MemoryReader::schedules(std::string_view tenant, std::string_view after,
                                                          std::size_t limit) {
   const std::scoped_lock lock(writing_);

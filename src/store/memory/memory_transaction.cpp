@@ -261,6 +261,23 @@ ScheduleId MemoryTransaction::insert_schedule(const ScheduleRow& row) {
   return kept.id;
 }
 
+void MemoryTransaction::update_schedule(const ScheduleRow& row) {
+  const ScheduleRow* const known = tables_.schedules.find(row.id);
+  CHECK(known);
+  ScheduleRow kept = row;
+  kept.results = row.deleted_at ? ScheduleResults{} : known->results;
+  tables_.schedules.put(row.id, kept);
+}
+
+void MemoryTransaction::add_result(const EndedOccurrence& ended) {
+  auto row = tables_.schedules.get(ended.schedule);
+  if (!row || row->deleted_at || row->generation != ended.generation) return;
+  ResultsChange change;
+  change.add(ended);
+  change.apply_to(row->results);
+  tables_.schedules.put(row->id, *row);
+}
+
 std::vector<ScheduleHead> MemoryTransaction::schedule_heads(ScheduleId after, std::size_t limit) {
   std::vector<ScheduleHead> heads;
   const auto& rows = tables_.schedules.rows();

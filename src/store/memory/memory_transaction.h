@@ -71,7 +71,8 @@ class MemoryTransaction final : public Transaction {
   std::optional<ScheduleRow> schedule(std::string_view tenant, std::string_view name) override;
   std::optional<ScheduleRow> schedule(ScheduleId id) override { return tables_.schedules.get(id); }
   ScheduleId insert_schedule(const ScheduleRow& row) override;
-  void update_schedule(const ScheduleRow& row) override { tables_.schedules.put(row.id, row); }
+  void update_schedule(const ScheduleRow& row) override;
+  void add_result(const EndedOccurrence& ended) override;
   std::vector<ScheduleHead> schedule_heads(ScheduleId after, std::size_t limit) override;
   std::vector<ScheduleRow> followers_above(ScheduleId after, std::size_t limit) override;
   std::vector<ScheduleRow> schedules_above(ScheduleId after, std::size_t limit) override;

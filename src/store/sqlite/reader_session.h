@@ -50,6 +50,7 @@ struct SqliteReader::Session {
   Query outcomes_of{*connection, "view_outcomes_of"};
   Query outcomes_after{*connection, "view_outcomes_after"};
   Query outcomes_back{*connection, "view_outcomes_back"};
+  Query gaps_back{*connection, "view_gaps_back"};
   Query outcome_counts{*connection, "view_outcome_counts"};
   Query document{*connection, "view_document"};
   Query documents{*connection, "view_documents"};

@@ -8,6 +8,12 @@
 namespace carillon {
 
 Result<ScheduleRow> SqliteReader::schedule(std::string_view tenant, std::string_view name) {
+  TRY_ASSIGN(ScheduleRow row, kept_schedule(tenant, name));
+  if (row.deleted_at) return absent("schedule", name);
+  return row;
+}
+
+Result<ScheduleRow> SqliteReader::kept_schedule(std::string_view tenant, std::string_view name) {
   return read([&](Session& session) -> Result<ScheduleRow> {
     session.schedule.with(tenant, name);
     auto rows = rows_of(session.schedule, read_schedule_row);
@@ -134,12 +140,11 @@ Result<std::vector<OutcomeRow>> SqliteReader::gaps(ScheduleId schedule, std::str
     const auto cursors = rows_of(session.cursor, [](const Query& query) { return query.optional_instant(0); });
     std::vector<OutcomeRow> found;
     if (cursors.empty()) return found;
-    for (session.outcomes_back.with(schedule, subject);
-         found.size() < page_size(limit) && session.outcomes_back.next();) {
-      OutcomeRow row = read_outcome_row(session.outcomes_back);
+    for (session.gaps_back.with(schedule, subject); found.size() < page_size(limit) && session.gaps_back.next();) {
+      OutcomeRow row = read_outcome_row(session.gaps_back);
       if (is_gap(row, cursors.front())) found.push_back(std::move(row));
     }
-    session.outcomes_back.reset();
+    session.gaps_back.reset();
     std::ranges::reverse(found);
     return found;
   });

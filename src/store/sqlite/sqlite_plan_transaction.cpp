@@ -7,14 +7,23 @@ namespace carillon {
 
 // ---- Schedules --------------------------------------------------------------------------------------------------
 
+// What this transaction has added to them is not written yet.
+ScheduleRow SqliteTransaction::with_results(ScheduleRow row) const {
+  if (row.deleted_at) return row;
+  if (const auto change = sums_.results.find({row.id, row.generation}); change != sums_.results.end()) {
+    change->second.apply_to(row.results);
+  }
+  return row;
+}
+
 std::optional<ScheduleRow> SqliteTransaction::schedule(std::string_view tenant, std::string_view name) {
   queries_->schedule_by_name.with(tenant, name);
-  return one(queries_->schedule_by_name, read_schedule_row);
+  return one(queries_->schedule_by_name, [&](const Query& query) { return with_results(read_schedule_row(query)); });
 }
 
 std::optional<ScheduleRow> SqliteTransaction::schedule(ScheduleId id) {
   queries_->schedule_by_id.with(id);
-  return one(queries_->schedule_by_id, read_schedule_row);
+  return one(queries_->schedule_by_id, [&](const Query& query) { return with_results(read_schedule_row(query)); });
 }
 
 ScheduleId SqliteTransaction::insert_schedule(const ScheduleRow& row) {
@@ -26,6 +35,10 @@ ScheduleId SqliteTransaction::insert_schedule(const ScheduleRow& row) {
 void SqliteTransaction::update_schedule(const ScheduleRow& row) {
   queries_->update_schedule.run(row.id, row.revision, row.generation, row.definition, row.enabled, row.paused_until,
                                 row.deleted_at, row.created_at, row.updated_at, row.subjects, row.first_job);
+}
+
+void SqliteTransaction::add_result(const EndedOccurrence& ended) {
+  sums_.results[{ended.schedule, ended.generation}].add(ended);
 }
 
 std::vector<ScheduleHead> SqliteTransaction::schedule_heads(ScheduleId after, std::size_t limit) {
@@ -45,7 +58,7 @@ std::vector<ScheduleRow> SqliteTransaction::followers_above(ScheduleId after, st
 
 std::vector<ScheduleRow> SqliteTransaction::schedules_above(ScheduleId after, std::size_t limit) {
   queries_->schedules_above.with(after, limit);
-  return all(queries_->schedules_above, read_schedule_row);
+  return all(queries_->schedules_above, [&](const Query& query) { return with_results(read_schedule_row(query)); });
 }
 
 void SqliteTransaction::erase_schedule(ScheduleId id) { queries_->delete_schedule.run(id); }

@@ -29,6 +29,7 @@ class SqliteReader final : public StoreReader {
   Result<std::vector<StateCount>> counts(std::string_view tenant) override;
   Result<std::int64_t> count_of(JobState state) override;
   Result<ScheduleRow> schedule(std::string_view tenant, std::string_view name) override;
+  Result<ScheduleRow> kept_schedule(std::string_view tenant, std::string_view name) override;
   Result<std::vector<ScheduleRow>> schedules(std::string_view tenant, std::string_view after,
                                              std::size_t limit) override;
   Result<SubjectRow> subject(ScheduleId schedule, std::string_view subject) override;

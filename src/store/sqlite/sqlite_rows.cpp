@@ -82,19 +82,22 @@ AttemptRow read_attempt_row(const Query& query) {
 }
 
 ScheduleRow read_schedule_row(const Query& query) {
-  return {.id = {query.integer(0)},
-          .tenant = query.string(1),
-          .name = query.string(2),
-          .revision = query.integer(3),
-          .generation = query.integer(4),
-          .definition = query.string(5),
-          .enabled = query.integer(6) != 0,
-          .paused_until = query.optional_instant(7),
-          .deleted_at = query.optional_instant(8),
-          .created_at = query.instant(9),
-          .updated_at = query.instant(10),
-          .subjects = query.integer(11),
-          .first_job = {query.integer(12)}};
+  ScheduleRow row{.id = {query.integer(0)},
+                  .tenant = query.string(1),
+                  .name = query.string(2),
+                  .revision = query.integer(3),
+                  .generation = query.integer(4),
+                  .definition = query.string(5),
+                  .enabled = query.integer(6) != 0,
+                  .paused_until = query.optional_instant(7),
+                  .deleted_at = query.optional_instant(8),
+                  .created_at = query.instant(9),
+                  .updated_at = query.instant(10),
+                  .subjects = query.integer(11),
+                  .first_job = {query.integer(12)},
+                  .results = {.error_count = query.integer(14), .last_error = query.string(15)}};
+  if (!query.is_null(13)) row.results.last_outcome = read_state(query, 13);
+  return row;
 }
 
 SubjectRow read_subject_row(const Query& query) {

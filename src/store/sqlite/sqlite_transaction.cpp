@@ -110,6 +110,10 @@ void SqliteTransaction::write_sums() {
     const DayMinute at = day_minute_of(local_minute);
     if (change != 0) queries_->add_outcome_count.run(schedule, at.day, at.minute, outcome, change);
   }
+  for (const auto& [key, change] : sums_.results) {
+    queries_->add_results.run(key.first, key.second, change.last_outcome(), change.clears(), change.errors(),
+                              OrNull{change.last_error()});
+  }
 }
 
 // ---- Live jobs --------------------------------------------------------------------------------------------------

@@ -84,6 +84,7 @@ class SqliteTransaction final : public Transaction {
   std::optional<ScheduleRow> schedule(ScheduleId id) override;
   ScheduleId insert_schedule(const ScheduleRow& row) override;
   void update_schedule(const ScheduleRow& row) override;
+  void add_result(const EndedOccurrence& ended) override;
   std::vector<ScheduleHead> schedule_heads(ScheduleId after, std::size_t limit) override;
   std::vector<ScheduleRow> followers_above(ScheduleId after, std::size_t limit) override;
   std::vector<ScheduleRow> schedules_above(ScheduleId after, std::size_t limit) override;
@@ -121,6 +122,7 @@ class SqliteTransaction final : public Transaction {
   struct Sums {
     std::map<std::pair<LaneId, JobState>, std::int64_t> jobs;
     std::map<std::tuple<ScheduleId, std::int64_t, JobState>, std::int64_t> outcomes;  // by local minute
+    std::map<std::pair<ScheduleId, std::int64_t>, ResultsChange> results;             // by generation
   };
   // Those of subjects that this transaction has come by. Found without copying a name: planning asks for each of a
   // thousand a few times.
@@ -149,6 +151,7 @@ class SqliteTransaction final : public Transaction {
   void look_for_dependencies();
   std::string long_payload(JobId id);
   std::optional<std::int64_t> subject_id(ScheduleId schedule, std::string_view subject);
+  ScheduleRow with_results(ScheduleRow row) const;
 
   Connection& connection_;
   InternedNames names_;

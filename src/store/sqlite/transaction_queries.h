@@ -64,6 +64,7 @@ struct SqliteTransaction::Queries {
   Query schedule_by_id{connection, "schedule_by_id"};
   Query insert_schedule{connection, "insert_schedule"};
   Query update_schedule{connection, "update_schedule"};
+  Query add_results{connection, "add_results"};
   Query schedule_heads{connection, "schedule_heads"};
   Query followers_above{connection, "followers_above"};
   Query schedules_above{connection, "schedules_above"};

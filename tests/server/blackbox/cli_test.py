@@ -145,9 +145,33 @@ class CommandLine(unittest.TestCase):
             code, text = self.on_terminal(*words, NO_COLOR="1")
             self.assertEqual(code, DONE, text)
             self.assertFalse(text.startswith("{"), text)
+        self.assertEqual(self.answer("subjects", "pause", "cli-sub", "ada/1")["enabled"], False)
+        self.assertEqual([one["subject"] for one in self.answer("subjects", "list", "cli-sub", "--disabled")["items"]], ["ada/1"])
+        self.assertIsNotNone(self.answer("subjects", "resume", "cli-sub", "ada/1")["next_at"])
+        self.assertIn("cli-sub/ada/1 paused", self.on_terminal("subjects", "pause", "cli-sub", "ada/1", NO_COLOR="1")[1])
+        self.assertIn("cli-sub/ada/1 resumed, next 2", self.on_terminal("subjects", "resume", "cli-sub", "ada/1", NO_COLOR="1")[1])
+        self.exits(NOT_FOUND, "subjects", "pause", "cli-sub", "nobody")
         self.exits(DONE, "subjects", "delete", "cli-sub", "ada/1")
         self.exits(NOT_FOUND, "subjects", "show", "cli-sub", "ada/1")
         self.exits(USAGE, "subjects", "put", "cli-sub", "x", "--interval", "1h")
+
+    def test_a_file_without_cursors_can_be_imported_again(self):
+        self.server.put(T + "/schedules/cli-cur", {"trigger": {"kind": "windows", "interval": "1h", "max_backfill": 1}, "job": {"type": "cli.cur"}})
+        began = int(time.time() - 3 * 3600) * 1000
+        line = json.dumps({"subject": "a", "mode": "full", "cursor_end": began}) + "\n"
+        self.assertEqual(self.answer("subjects", "import", "cli-cur", "-", stdin=line)["created"], 1)
+        with_cursor = self.exits(DONE, "subjects", "export", "cli-cur").stdout
+        self.assertEqual(self.answer("subjects", "import", "cli-cur", "-", stdin=with_cursor)["unchanged"], 1)
+        job = self.leased("cli.cur")
+        self.server.post(f"{T}/jobs/{job['id']}/complete", {"token": job["token"]})
+        # The cursor has gone on, and never falls.
+        self.assertIn("cursor", self.exits(CONFLICT, "subjects", "import", "cli-cur", "-", stdin=with_cursor).stderr)
+        without = self.exits(DONE, "subjects", "export", "cli-cur", "--without-cursors").stdout
+        self.assertEqual(json.loads(without), {"subject": "a", "mode": "full"})
+        before = self.answer("subjects", "show", "cli-cur", "a")["cursor_end"]
+        self.assertEqual(self.answer("subjects", "import", "cli-cur", "-", stdin=without)["unchanged"], 1)
+        self.assertEqual(self.answer("subjects", "show", "cli-cur", "a")["cursor_end"], before)
+        self.assertEqual(self.server.get(T + "/schedules/cli-cur/subjects.ndjson?cursors=maybe").status, 400)
 
     def test_windows_by_hand_from_the_shell(self):
         self.server.put(T + "/schedules/cli-win", {"trigger": {"kind": "windows", "interval": "1h"}, "job": {"type": "cli.win"}})

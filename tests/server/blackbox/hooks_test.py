@@ -157,6 +157,35 @@ class Hooks(unittest.TestCase):
         self.refused(self.server.put(T + "/hooks/" + "n" * 196, self.body()), 400, "invalid_request", "195")
         self.refused(self.server.get(path), 404, "hook_not_found")
 
+    def test_a_hook_on_windows_is_refused(self):
+        self.ok(self.server.put(T + "/schedules/sync", {"trigger": {"kind": "windows", "interval": "1h"}, "job": {"type": "sync"}}), 201)
+        self.refused(self.server.put(T + "/hooks/bad", self.body(schedule="sync")), 422, "invalid_configuration", "windows")
+        self.refused(self.server.get(T + "/hooks/bad"), 404, "hook_not_found")
+
+    def test_a_push_about_a_subject(self):
+        self.ok(self.server.put(T + "/schedules/stock", {"trigger": {"kind": "adaptive", "bands": [{"within": "24h", "every": "10m"}], "otherwise": ["4h", "6h"]},
+                                                         "job": {"type": "stock.check"}}), 201)
+        self.ok(self.server.put(T + "/schedules/stock/subjects/17", {}), 201)
+        self.ok(self.server.put(T + "/hooks/shop", self.body(schedule="stock", expected_at="/due")))
+
+        def push(webhook_id, due=None, customer=17):
+            text = json.dumps({"customer": {"id": customer}, "due": due})
+            return self.push(text, self.signer.headers(secret("a"), text, webhook_id))
+
+        self.refused(push("m1", customer="nobody"), 404, "subject_not_found", "nobody")
+        # An instant is written as everywhere: RFC 3339, or Unix milliseconds.
+        self.assertEqual(push("m2", "2030-01-01T01:00:00+01:00").status, 201)
+        self.assertEqual(self.ok(self.server.get(T + "/schedules/stock/subjects/17"))["expected_at"], "2030-01-01T00:00:00.000Z")
+        self.assertIn(push("m3", 1893459600000).status, (200, 201))
+        self.assertEqual(self.ok(self.server.get(T + "/schedules/stock/subjects/17"))["expected_at"], "2030-01-01T01:00:00.000Z")
+        for number, due in enumerate((True, {}, "soon", 1.5)):
+            self.refused(push(f"bad{number}", due), 400, "invalid_request", "/due")
+        leased, = self.ok(self.server.post("/v1/leases", {"worker": "w", "types": ["stock.check"], "wait": "10s"}))["items"]
+        self.refused(push("m4"), 409, "job_already_running")
+        self.ok(self.server.post(f"{T}/jobs/{leased['id']}/complete", {"token": leased["token"]}))
+        self.assertEqual(self.server.call("DELETE", T + "/schedules/stock").status, 204)
+        self.refused(push("m5"), 404, "schedule_not_found", "stock")
+
     def test_a_schedule_that_is_gone_and_a_scheduler_that_is_disabled(self):
         text = json.dumps({"customer": {"id": "u"}})
         self.ok(self.server.put("/v1/config", {"enabled": False}))

@@ -1,6 +1,6 @@
 -- An occurrence knows the minute of its local clock (none: that of its slot in UTC), and is counted while it is open or
--- parked too. A subject can be disabled. A schedule knows how many subjects it has, and which jobs are of an earlier
--- life of it.
+-- parked too. A subject can be disabled. A schedule knows how many subjects it has, how their occurrences went, and which
+-- jobs are of an earlier life of it.
 
 -- State 1, queued, stands for open; 3 is dlq.
 INSERT INTO outcome_counts (schedule, day, minute, outcome, count)
@@ -16,6 +16,9 @@ UPDATE schedules SET subjects = (SELECT count(*) FROM subjects u WHERE u.schedul
                                   AND u.generation = schedules.generation AND u.deleted_at IS NULL)
  WHERE deleted_at IS NULL;
 ALTER TABLE schedules ADD COLUMN first_job INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE schedules ADD COLUMN last_outcome INTEGER CHECK (last_outcome IS NULL OR last_outcome >= 4);
+ALTER TABLE schedules ADD COLUMN error_count INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE schedules ADD COLUMN last_error TEXT;
 -- Who follows whom must be known before anything starts.
 CREATE INDEX schedules_following ON schedules (id) WHERE json_extract(definition, '$.trigger.kind') = 'after';
 
@@ -80,6 +83,10 @@ INSERT INTO outcomes_anew
     FROM outcomes o JOIN subjects s ON s.schedule = o.schedule AND s.subject = o.subject;
 DROP TABLE outcomes;
 ALTER TABLE outcomes_anew RENAME TO outcomes;
+-- The gaps of a subject are few among its windows: a list shows those of each. Other kinds have no rows here, but for
+-- ranges that were missed.
+CREATE INDEX outcomes_not_done ON outcomes (schedule, subject, slot)
+  WHERE until IS NOT NULL AND (outcome IS NULL OR outcome > 5);
 
 -- For people.
 CREATE VIEW outcome_list AS

@@ -1,11 +1,11 @@
 -- name: schedule_by_name
 SELECT id, tenant, name, revision, generation, definition, enabled, paused_until, deleted_at, created_at, updated_at,
-       subjects, first_job
+       subjects, first_job, last_outcome, error_count, last_error
   FROM schedules WHERE tenant = ?1 AND name = ?2
 
 -- name: schedule_by_id
 SELECT id, tenant, name, revision, generation, definition, enabled, paused_until, deleted_at, created_at, updated_at,
-       subjects, first_job
+       subjects, first_job, last_outcome, error_count, last_error
   FROM schedules WHERE id = ?1
 
 -- name: insert_schedule
@@ -15,8 +15,16 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
 
 -- name: update_schedule
 UPDATE schedules SET revision = ?2, generation = ?3, definition = ?4, enabled = ?5, paused_until = ?6, deleted_at = ?7,
-                     created_at = ?8, updated_at = ?9, subjects = ?10, first_job = ?11
+                     created_at = ?8, updated_at = ?9, subjects = ?10, first_job = ?11,
+                     last_outcome = CASE WHEN ?7 IS NULL THEN last_outcome END,
+                     error_count = CASE WHEN ?7 IS NULL THEN error_count ELSE 0 END,
+                     last_error = CASE WHEN ?7 IS NULL THEN last_error END
  WHERE id = ?1
+
+-- name: add_results
+UPDATE schedules SET last_outcome = ?3, error_count = CASE ?4 WHEN 1 THEN 0 ELSE error_count END + ?5,
+                     last_error = CASE WHEN ?5 > 0 THEN ?6 WHEN ?4 = 1 THEN NULL ELSE last_error END
+ WHERE id = ?1 AND generation = ?2 AND deleted_at IS NULL
 
 -- name: schedule_heads
 SELECT s.id, s.enabled, s.paused_until,
@@ -26,13 +34,13 @@ SELECT s.id, s.enabled, s.paused_until,
 
 -- name: followers_above
 SELECT id, tenant, name, revision, generation, definition, enabled, paused_until, deleted_at, created_at, updated_at,
-       subjects, first_job
+       subjects, first_job, last_outcome, error_count, last_error
   FROM schedules INDEXED BY schedules_following
  WHERE json_extract(definition, '$.trigger.kind') = 'after' AND id > ?1 AND deleted_at IS NULL ORDER BY id LIMIT ?2
 
 -- name: schedules_above
 SELECT id, tenant, name, revision, generation, definition, enabled, paused_until, deleted_at, created_at, updated_at,
-       subjects, first_job
+       subjects, first_job, last_outcome, error_count, last_error
   FROM schedules WHERE id > ?1 ORDER BY id LIMIT ?2
 
 -- name: delete_schedule

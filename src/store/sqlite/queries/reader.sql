@@ -55,12 +55,12 @@ SELECT id, tenant, queue FROM lanes WHERE tenant = ?1
 
 -- name: view_schedule
 SELECT id, tenant, name, revision, generation, definition, enabled, paused_until, deleted_at, created_at, updated_at,
-       subjects, first_job
-  FROM schedules WHERE tenant = ?1 AND name = ?2 AND deleted_at IS NULL
+       subjects, first_job, last_outcome, error_count, last_error
+  FROM schedules WHERE tenant = ?1 AND name = ?2
 
 -- name: view_schedules
 SELECT id, tenant, name, revision, generation, definition, enabled, paused_until, deleted_at, created_at, updated_at,
-       subjects, first_job
+       subjects, first_job, last_outcome, error_count, last_error
   FROM schedules WHERE tenant = ?1 AND name > ?2 AND deleted_at IS NULL ORDER BY name LIMIT ?3
 
 -- name: view_subject
@@ -106,6 +106,14 @@ SELECT s.schedule, s.subject, o.slot, o.until, o.count, o.job, o.outcome, o.park
 -- name: view_outcomes_back
 SELECT schedule, ?2, slot, until, count, job, outcome, parked, reason, at, local_minute
   FROM outcomes WHERE schedule = ?1 AND subject = (SELECT id FROM subjects WHERE schedule = ?1 AND subject = ?2)
+ ORDER BY slot DESC
+
+-- Windows that are open, parked or closed otherwise than done or skipped.
+-- name: view_gaps_back
+SELECT schedule, ?2, slot, until, count, job, outcome, parked, reason, at, local_minute
+  FROM outcomes INDEXED BY outcomes_not_done
+ WHERE schedule = ?1 AND subject = (SELECT id FROM subjects WHERE schedule = ?1 AND subject = ?2)
+   AND until IS NOT NULL AND (outcome IS NULL OR outcome > 5)
  ORDER BY slot DESC
 
 -- name: view_outcome_counts
