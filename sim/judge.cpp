@@ -306,6 +306,14 @@ void Judge::see(const OutcomePut& op) {
 
 void Judge::count_outcome(const OutcomeRow& row, std::int64_t count) {
   constexpr std::int64_t kMinutes = 1440;
+  // Days one after the other are counted each by itself.
+  if (row.count > 1 && count == row.count && row.until && *row.until - row.slot == std::chrono::days(count - 1)) {
+    OutcomeRow day = row;
+    day.count = 1;
+    day.until.reset();
+    for (std::int64_t i = 0; i < count; ++i, day.local_minute += kMinutes) count_outcome(day, 1);
+    return;
+  }
   const std::int64_t day = (row.local_minute - (row.local_minute < 0 ? kMinutes - 1 : 0)) / kMinutes;
   const JobState state = row.outcome.value_or(row.parked ? JobState::dlq : kOpenOutcome);
   outcome_counts_[row.schedule][day][{static_cast<int>(row.local_minute - day * kMinutes), state}] += count;

@@ -30,26 +30,40 @@ Stretch stretch_after_gap(const Zone& zone, UnixSeconds shifted, LocalSeconds lo
   return stretch;
 }
 
-ClosedOccurrences closed_day(const DeliveryDay& day, JobState outcome, std::string_view reason) {
+struct ClosedAs {
+  JobState outcome = JobState::missed;
+  std::string_view reason;
+};
+
+ClosedOccurrences closed_day(const DeliveryDay& day, const ClosedAs& closed_as) {
   return {.first = slot_of_day(day.day),
           .until = std::nullopt,
           .count = 1,
-          .outcome = outcome,
-          .reason = std::string(reason),
+          .outcome = closed_as.outcome,
+          .reason = std::string(closed_as.reason),
           .local_minute = local_minute_of(day.due)};
 }
 
-// From `first` to `last`, both of them days of the calendar.
-ClosedOccurrences closed_days(const DeliveryCalendar& calendar, const DeliveryDay& first, const DeliveryDay& last,
-                              JobState outcome, std::string_view reason) {
-  ClosedOccurrences closed = closed_day(first, outcome, reason);
-  if (last.day <= first.day) return closed;
-  closed.until = slot_of_day(last.day);
-  for (auto day = calendar.after(first.day); day && day->day <= last.day && closed.count < kDaysCountedMax;
-       day = calendar.after(day->day)) {
-    ++closed.count;
+// From `first` to `last`, both of them days of the calendar: a range for each run of days that follow one another, so
+// that every day is known by its range.
+void close_days(const DeliveryCalendar& calendar, const DeliveryDay& first, const DeliveryDay& last,
+                const ClosedAs& closed_as, std::vector<ClosedOccurrences>& closed) {
+  closed.push_back(closed_day(first, closed_as));
+  LocalDays before = first.day;
+  std::int64_t counted = 1;
+  for (auto day = calendar.after(first.day); day && day->day <= last.day; day = calendar.after(before)) {
+    if (++counted > kDaysCountedMax) {
+      closed.back().until = slot_of_day(last.day);
+      return;
+    }
+    if (day->day == before + days(1)) {
+      closed.back().until = slot_of_day(day->day);
+      ++closed.back().count;
+    } else {
+      closed.push_back(closed_day(*day, closed_as));
+    }
+    before = day->day;
   }
-  return closed;
 }
 
 NewJob job_of_day(const PlanFacts& facts, const DeliveryTrigger& trigger, const DeliveryDay& day) {
@@ -180,9 +194,9 @@ SubjectPlan plan_delivery(const PlanFacts& facts, const DeliveryTrigger& trigger
     // Windows that passed wholly while nobody looked: the newest is told about, none is caught up.
     const DeliveryDay newest = calendar.last_passed(facts.now).value_or(*day);
     if (const auto older = calendar.last_passed(newest.cutoff - Duration(1)); older && older->day >= day->day) {
-      plan.closed.push_back(closed_days(calendar, *day, *older, JobState::missed, kReasonMisfire));
+      close_days(calendar, *day, *older, {.outcome = JobState::missed, .reason = kReasonMisfire}, plan.closed);
     }
-    plan.closed.push_back(closed_day(newest, JobState::cutoff_reached, kReasonDeadline));
+    plan.closed.push_back(closed_day(newest, {.outcome = JobState::cutoff_reached, .reason = kReasonDeadline}));
     if (auto job = on_cutoff_job(facts.tenant, facts.schedule, facts.subject, facts.overrides, {})) {
       plan.follow_ups.push_back(*std::move(job));
     }
@@ -210,7 +224,7 @@ SubjectPlan anchor_delivery(const PlanFacts& facts, const DeliveryTrigger& /*tri
     const bool was_ahead = change.what == SubjectChange::What::edited && facts.next_at && *facts.next_at > change.at;
     if (was_ahead && later && later->cutoff <= change.at) {
       const DeliveryDay last = calendar.last_passed(change.at).value_or(*later);
-      plan.closed.push_back(closed_days(calendar, *later, last, JobState::skipped, kReasonRescheduled));
+      close_days(calendar, *later, last, {.outcome = JobState::skipped, .reason = kReasonRescheduled}, plan.closed);
       plan.position = raised(plan.position, last.day);
     }
     if (next && next->day <= planned) next = later;

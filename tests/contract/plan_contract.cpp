@@ -298,6 +298,28 @@ TEST_P(StoreContract, ARangeCountsForAsManyAsItStandsFor) {  // invariant 34
   EXPECT_EQ(missed, 121);
 }
 
+TEST_P(StoreContract, ARangeOfDaysIsCountedDayByDay) {  // invariant 34; interfaces: date and minute are the slot's own
+  const ScheduleId id = schedule();
+  const SubjectRow row = put_subject(id, {.subject = "a"});
+  const auto first = std::chrono::floor<std::chrono::days>(now()) - std::chrono::days(5);
+  const std::int64_t day = first.time_since_epoch().count();
+  Advance step = step_of(row, now());
+  step.closed = {{.first = first,
+                  .until = first + std::chrono::days(2),
+                  .count = 3,
+                  .outcome = JobState::missed,
+                  .local_minute = day * 1440 + 480}};
+  advance(step);
+
+  for (int i = 0; i < 3; ++i) {
+    std::int64_t missed = 0;
+    for (const OutcomeCount& count : value_of(reader().outcome_counts(id, day + i))) {
+      if (count.outcome == JobState::missed && count.minute == 480) missed += count.count;
+    }
+    EXPECT_EQ(missed, 1) << "day " << i;
+  }
+}
+
 TEST_P(StoreContract, AnOutcomeNeverChanges) {  // invariants 2, 3
   const ScheduleId id = schedule();
   const SubjectRow row = put_subject(id, {.subject = "a"});

@@ -205,7 +205,7 @@ TEST_P(EngineSchedules, QueueOneKeepsOnlyTheNewestWaiting) {
   EXPECT_EQ(open.size(), 2U);  // the first, and the newest behind it
   const auto skipped = jobs({.states = {JobState::skipped}, .type = "slow"});
   ASSERT_EQ(skipped.size(), 1U);
-  EXPECT_EQ(last_told_of(skipped.front().id), JobState::skipped);
+  EXPECT_EQ(told_of(skipped.front().id).back(), JobState::skipped);
   advance(1h);
   EXPECT_GE(jobs({.states = {JobState::done}, .type = "slow"}).size(), 1U);
 }
@@ -246,7 +246,7 @@ TEST_P(EngineSchedules, ReplaceCancelsTheOneThatHasNotBegunAndTellsIt) {
   advance(2h);
   const auto cancelled = jobs({.states = {JobState::cancelled}});
   ASSERT_EQ(cancelled.size(), 1U);
-  EXPECT_EQ(last_told_of(cancelled.front().id), JobState::cancelled);
+  EXPECT_EQ(told_of(cancelled.front().id).back(), JobState::cancelled);
 }
 
 // ---- Pause, edit, delete --------------------------------------------------------------------------------------------

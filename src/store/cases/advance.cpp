@@ -82,6 +82,15 @@ Growth extend_range(Context& context, OutcomeRow& more, Instant slot) {
   return Growth::has_grown;
 }
 
+// By the day of each, where a range says which they are; else where it begins.
+void count_closed(Context& context, const OutcomeRow& row) {
+  const bool has_one_a_day = row.until && *row.until - row.slot == std::chrono::days(row.count - 1);
+  if (!has_one_a_day) return context.tx.add_outcome_count(row.schedule, row.local_minute, *row.outcome, row.count);
+  for (std::int64_t i = 0; i < row.count; ++i) {
+    context.tx.add_outcome_count(row.schedule, row.local_minute + i * kMinutesOfDay, *row.outcome, 1);
+  }
+}
+
 void close_slot(Context& context, SubjectRow& subject, ClosedSlot closed) {
   OutcomeRow row = outcome_of(context, subject, closed);
   const Growth growth = closed.extends ? extend_range(context, row, *closed.extends) : Growth::none;
@@ -95,7 +104,7 @@ void close_slot(Context& context, SubjectRow& subject, ClosedSlot closed) {
     if (!context.tx.insert_outcome(row)) return;
   }
   context.finalized.push_back(row);
-  context.tx.add_outcome_count(row.schedule, row.local_minute, closed.outcome, closed.count);
+  count_closed(context, row);
   if (closed.outcome == JobState::cutoff_reached) note_closed(context, subject, closed);
 }
 
