@@ -82,10 +82,16 @@ Result<void> Loader::load_rules(Round& round) {
       if (!documents_.contains(key)) rules_.apply(key, std::nullopt, dispatcher_.ready(), round.now);
     }
   }
+  const bool end = documents.size() < kRulesPage;
+  bool knows_followers = false;
+  if (end) {
+    // Few follow others: mostly they are known with the rules.
+    TRY_ASSIGN(knows_followers, planner_.load_followers(round));
+  }
   round.on_commit.emplace_back(
-      [this, end = documents.size() < kRulesPage, last = documents.empty() ? rules_to_ : documents.back().key] {
+      [this, end, knows_followers, last = documents.empty() ? rules_to_ : documents.back().key] {
         rules_to_ = last;
-        if (end) stage_ = Stage::followers;
+        if (end) stage_ = knows_followers ? Stage::schedules : Stage::followers;
       });
   return {};
 }

@@ -185,7 +185,8 @@ Result<void> Node::write(Round& round) {
 }
 
 void Node::tell_tick(Round& round) {
-  if (round.is_tick || round.tick.users_scanned > 0 || round.tick.cutoff_finalized > 0) round.tell(round.tick);
+  const TickStopped& tick = round.tick;
+  if (round.is_tick || tick.users_scanned > 0 || tick.enqueued > 0 || tick.cutoff_finalized > 0) round.tell(tick);
 }
 
 bool Node::is_delivery(const FinalizedSlot& slot) {

@@ -234,6 +234,7 @@ class Node {
   // Hands back those of the attempts that wait for a thread.
   void take_back(const std::function<bool(const Run&)>& which);
   void hand_back(const RunPtr& run);
+  static void tell_stale(Round& round, const Settling& settling);
   static void tell_stopped(Round& round, const Settling& settling);
   void changed(Round& round, const Changed& changed);
   void open_gates(const Round& round);

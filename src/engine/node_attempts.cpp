@@ -83,7 +83,11 @@ Result<std::vector<Result<Settled>>> Node::say(Round& round, const std::vector<S
 
 void Node::settled(Round& round, const Settling& settling, const Result<Settled>& answer) {
   Run& run = *settling.run;
-  if (run.pulled && run.over) return;  // the same word twice
+  if (run.pulled && run.over) {
+    // The same word twice; or another one, which comes too late.
+    if (!answer && is_stale(answer.error())) tell_stale(round, settling);
+    return;
+  }
   if (!answer && !is_stale(answer.error()) && settling.thread_is_back && settling.how == Finished::How::returned) {
     if (run.pulled) return;  // its holder is told, and says something else
     // Follow-ups that cannot be: the attempt has failed, and says why.
@@ -98,9 +102,7 @@ void Node::settled(Round& round, const Settling& settling, const Result<Settled>
   if (answer) {
     told_settled(round, settling, *answer);
   } else {
-    round.tell(StaleWord{.job = run.job.id,
-                         .tenant = run.job.tenant,
-                         .success = settling.settlement.end.result == AttemptResult::ok && !settling.settlement.defer});
+    tell_stale(round, settling);
   }
   const bool unstarted = run.started_boot.load() == BootTime::zero();
   free_caps(run, unstarted, round.now);
@@ -123,6 +125,13 @@ void Node::settled(Round& round, const Settling& settling, const Result<Settled>
     run.over = true;
     run.stop_requested = true;
   }
+}
+
+void Node::tell_stale(Round& round, const Settling& settling) {
+  const Run& run = *settling.run;
+  round.tell(StaleWord{.job = run.job.id,
+                       .tenant = run.job.tenant,
+                       .success = settling.settlement.end.result == AttemptResult::ok && !settling.settlement.defer});
 }
 
 void Node::tell_stopped(Round& round, const Settling& settling) {
@@ -390,13 +399,11 @@ Result<void> Node::plan(Round& round) {
   const auto due = planner_.next_due();
   if ((!due || *due > round.now) && !planner_.has_background()) return {};
   const BootTime begun = clock_.boot();
-  const std::size_t ready_before = round.ready.size();
   TRY_ASSIGN(const Planner::Stepped stepped,
              planner_.step(round, {.schedules_max = kSchedulesMax, .leave_deliveries = cutoffs_are_behind_}));
   round.tick.duration += clock_.boot() - begun;
   round.tick.users_scanned += stepped.looked_at;
   round.tick.eligible_in_window += stepped.eligible;
-  round.tick.enqueued += round.ready.size() - ready_before;
   return {};
 }
 

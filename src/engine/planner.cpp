@@ -216,18 +216,22 @@ Result<Planner::Stepped> Planner::plan_schedule(Round& round, const ScheduleRow&
     remember(round, row, std::nullopt);
     return Stepped{};
   }
-  const std::size_t ready_before = round.ready.size();
   TRY_ASSIGN(const std::vector<SubjectRow> subjects, store_.plans().subjects_due(row.id, round.now, most));
-  std::size_t planned = subjects.size();
+  SubjectPlanner::Planned planned;
   if (replans_.contains(row.id)) {
-    for (const SubjectRow& subject : subjects) TRY(plan_subject(round, {row, **compiled}, subject));
+    for (const SubjectRow& subject : subjects) {
+      const std::uint64_t enqueued_before = round.tick.enqueued;
+      TRY(plan_subject(round, {row, **compiled}, subject));
+      ++planned.subjects;
+      if (round.tick.enqueued > enqueued_before) ++planned.eligible;
+    }
   } else {
     TRY_ASSIGN(planned, subjects_.plan_all(round, {row, **compiled}, subjects, round.now));
   }
   TRY(remember(round, row));
-  return Stepped{.looked_at = planned,
-                 .eligible = round.ready.size() - ready_before,
-                 .is_behind = subjects.size() == most || planned < subjects.size()};
+  return Stepped{.looked_at = planned.subjects,
+                 .eligible = planned.eligible,
+                 .is_behind = subjects.size() == most || planned.subjects < subjects.size()};
 }
 
 Result<void> Planner::plan_subject(Round& round, const Ruling& ruling, const SubjectRow& subject) {

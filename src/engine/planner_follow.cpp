@@ -47,7 +47,7 @@ Result<void> Planner::parent_done(Round& round, const LeasedJob& parent) {
     }
     const auto advanced = std::move(store_.plans().advance(std::array{advance}).front());
     // Refused: it was made before, by a call whose answer was lost.
-    if (advanced) subjects_.note_advanced(round, *row, *advanced);
+    if (advanced) subjects_.note_advanced(round, *row, advance.jobs, *advanced);
   }
   return {};
 }

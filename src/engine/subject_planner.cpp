@@ -183,13 +183,13 @@ Result<void> SubjectPlanner::plan(Round& round, const Ruling& ruling, const Subj
   return {};
 }
 
-Result<std::size_t> SubjectPlanner::plan_all(Round& round, const Ruling& ruling, std::span<const SubjectRow> subjects,
-                                             Instant now) {
+Result<SubjectPlanner::Planned> SubjectPlanner::plan_all(Round& round, const Ruling& ruling,
+                                                         std::span<const SubjectRow> subjects, Instant now) {
   std::vector<Advance> advances;
   advances.reserve(subjects.size());
-  std::size_t planned = 0;
-  for (std::size_t jobs = 0; planned < subjects.size() && jobs < kJobsAtOnce; ++planned) {
-    const SubjectRow& subject = subjects[planned];
+  Planned planned;
+  for (std::size_t jobs = 0; planned.subjects < subjects.size() && jobs < kJobsAtOnce; ++planned.subjects) {
+    const SubjectRow& subject = subjects[planned.subjects];
     auto advance = advance_of_due(round, ruling, subject, now);
     if (!advance) {
       if (!is_refusal(advance.error())) return std::unexpected(advance.error());
@@ -199,7 +199,7 @@ Result<std::size_t> SubjectPlanner::plan_all(Round& round, const Ruling& ruling,
       advances.push_back(**std::move(advance));
     }
   }
-  TRY(write(round, ruling.row, advances));
+  TRY_ASSIGN(planned.eligible, write(round, ruling.row, advances));
   return planned;
 }
 
@@ -217,7 +217,8 @@ Result<void> SubjectPlanner::anchor(Round& round, const Ruling& ruling, const Su
   TRY_ASSIGN(const Facts facts, facts_of(ruling, subject, round.now));
   auto advance = change_of(subject, facts, anchor_subject(facts.plan, change));
   if (!advance) return {};
-  return write(round, ruling.row, std::span(&*advance, 1));
+  TRY(write(round, ruling.row, std::span(&*advance, 1)));
+  return {};
 }
 
 Result<void> SubjectPlanner::anchor_or_set_aside(Round& round, const Ruling& ruling, const SubjectRow& subject,
@@ -243,30 +244,36 @@ Result<JobId> SubjectPlanner::check_now(Round& round, const Ruling& ruling, cons
   Advance advance = advance_of(subject, std::move(plan));
   advance.state = StateChange{.expected_at = {}, .last_status = {}, .cadence = cadence};
   TRY_ASSIGN(const Advanced advanced, std::move(store_.plans().advance(std::array{advance}).front()));
-  note_advanced(round, ruling.row, advanced);
+  note_advanced(round, ruling.row, advance.jobs, advanced);
   return advanced.jobs.front().id;
 }
 
 // ---- Writing ----------------------------------------------------------------------------------------------------
 
-Result<void> SubjectPlanner::write(Round& round, const ScheduleRow& row, std::span<Advance> advances) {
-  if (advances.empty()) return {};
+Result<std::size_t> SubjectPlanner::write(Round& round, const ScheduleRow& row, std::span<Advance> advances) {
+  std::size_t eligible = 0;
+  if (advances.empty()) return eligible;
   const auto answers = store_.plans().advance(advances);
   for (std::size_t i = 0; i < advances.size(); ++i) {
+    const std::uint64_t enqueued_before = round.tick.enqueued;
     if (answers[i]) {
-      note_advanced(round, row, *answers[i]);
+      note_advanced(round, row, advances[i].jobs, *answers[i]);
     } else if (is_refusal(answers[i].error())) {
       TRY(advance_one_by_one(round, row, std::move(advances[i])));
     } else {
       return std::unexpected(answers[i].error());
     }
+    if (round.tick.enqueued > enqueued_before) ++eligible;
   }
-  return {};
+  return eligible;
 }
 
-void SubjectPlanner::note_advanced(Round& round, const ScheduleRow& row, const Advanced& advanced) {
-  for (const Enqueued& job : advanced.jobs) {
+void SubjectPlanner::note_advanced(Round& round, const ScheduleRow& row, std::span<const NewJob> asked,
+                                   const Advanced& advanced) {
+  for (std::size_t i = 0; i < advanced.jobs.size(); ++i) {
+    const Enqueued& job = advanced.jobs[i];
     if (job.deduplicated) continue;
+    if (asked[i].occurrence && asked[i].options.origin == Origin::scheduled) ++round.tick.enqueued;
     if (job.state == JobState::queued) round.ready.push_back(job.ready);
     round.tell(JobChanged{.job = job.id, .tenant = row.tenant, .state = job.state});
   }
@@ -299,10 +306,10 @@ Result<void> SubjectPlanner::advance_one_by_one(Round& round, const ScheduleRow&
     }
     whole.version = advanced->version;
     whole.actions.clear();
-    note_advanced(round, row, *advanced);
+    note_advanced(round, row, one.jobs, *advanced);
   }
   TRY_ASSIGN(const Advanced rest, std::move(store_.plans().advance(std::array{whole}).front()));
-  note_advanced(round, row, rest);
+  note_advanced(round, row, whole.jobs, rest);
   return {};
 }
 

@@ -39,9 +39,12 @@ class SubjectPlanner {
   ~SubjectPlanner() = default;
 
   // Those that are due at `now` become jobs and outcomes, and their next times move on.
-  // Goes as far as fits into one round, and says how many that were. One that cannot be planned is set aside: it holds
-  // up nobody else.
-  Result<std::size_t> plan_all(Round& round, const Ruling& ruling, std::span<const SubjectRow> subjects, Instant now);
+  // Goes as far as fits into one round. One that cannot be planned is set aside: it holds up nobody else.
+  struct Planned {
+    std::size_t subjects = 0;  // how far it went
+    std::size_t eligible = 0;  // of these, such as became jobs
+  };
+  Result<Planned> plan_all(Round& round, const Ruling& ruling, std::span<const SubjectRow> subjects, Instant now);
   // One of them.
   Result<void> plan(Round& round, const Ruling& ruling, const SubjectRow& subject, Instant now);
   // It was made or changed: where its planning begins, or goes on.
@@ -67,7 +70,7 @@ class SubjectPlanner {
 
   // A job of no occurrence, in the round's transaction.
   Result<Enqueued> enqueue(Round& round, const NewJob& job);
-  void note_advanced(Round& round, const ScheduleRow& row, const Advanced& advanced);
+  void note_advanced(Round& round, const ScheduleRow& row, std::span<const NewJob> asked, const Advanced& advanced);
 
  private:
   // What is to be written of one that is due, if anything is.
@@ -76,7 +79,8 @@ class SubjectPlanner {
   Result<std::optional<Advance>> advance_of_occurrence(const Ruling& ruling, const SubjectRow& subject,
                                                        Instant now) const;
   Result<void> set_aside(const SubjectRow& subject, const Error& why);
-  Result<void> write(Round& round, const ScheduleRow& row, std::span<Advance> advances);
+  // How many of them made a job.
+  Result<std::size_t> write(Round& round, const ScheduleRow& row, std::span<Advance> advances);
   Result<void> advance_one_by_one(Round& round, const ScheduleRow& row, Advance whole);
 
   Store& store_;

@@ -141,8 +141,8 @@ TEST_P(ResultsContract, AnOutcomeIsNoEditAndAnEditNoOutcome) {
   EXPECT_EQ(after.updated_at, before.updated_at);
   NewSchedule edited{.tenant = std::string(kTenant), .name = "standup", .definition = "{}", .if_revision = {}};
   EXPECT_EQ(value_of(plans().put_schedule(edited)).results, after.results);
-  EXPECT_EQ(value_of(plans().set_paused(kTenant, "standup", now() + 1h)).results, after.results);
   const LeasedJob running = claim_one(plan("b"));
+  EXPECT_EQ(value_of(plans().set_paused(kTenant, "standup", now() + 1h)).results, after.results);
   ASSERT_TRUE(store().atomically([&] {
     settle(completed(running));
     EXPECT_TRUE(plans().set_paused(kTenant, "standup", now() + 2h));

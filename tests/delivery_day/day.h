@@ -18,6 +18,11 @@ inline constexpr long kMinutesOfDay = 1440;
 inline constexpr long kKinds = 500;  // one user in so many never succeeds, and one only at the third attempt
 inline bool never_succeeds(long user) { return user % kKinds == 7; }
 inline bool succeeds_late(long user) { return user % kKinds == 8; }
-inline bool has_no_time_for_retries(long user) { return succeeds_late(user) && user % kMinutesOfDay < 30; }
+// When users are made, the windows of those who are due in the first hour are open. Of one whose window has been open
+// for longer than a retry takes, the first two attempts are both made then, and the third one ten minutes later, at
+// 00:09:30: too late for those who are due before. No kill comes early enough to change that.
+inline constexpr long kFirstDueInTime = 10;
+inline bool runs_out_of_time(long user) { return succeeds_late(user) && user % kMinutesOfDay < kFirstDueInTime; }
+inline constexpr long kFirstKillMinute = 1;
 
 }  // namespace carillon::test

@@ -2,10 +2,13 @@
 // user has exactly one outcome of the day, none has two successes, none is forgotten. (invariants 1, 2, 3, 8, 19)
 //
 // 20,000 users and 2 kills; with CARILLON_FULL=1 1,000,000 users and 5 kills.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -33,15 +36,23 @@ class Day {
     EXPECT_EQ(importer.wait_for_end(kDayMax), 0);
   }
 
-  // Kills the worker somewhere in a minute of the day, at a random moment.
-  void run_and_kill(long minute) {
+  enum class Moment : std::uint8_t {
+    random,
+    in_attempts,  // one at least is claimed and not settled
+  };
+  // Kills the worker somewhere in a minute of the day, or soon after it. How many attempts are left in the middle.
+  long run_and_kill(long minute, Moment moment) {
     WorkerProcess worker({"run", store_, clock_});
     const Instant when = day_begin() + std::chrono::minutes(minute);
-    ASSERT_TRUE(wait_until([&] { return virtual_time() >= when; }, kDayMax))
+    EXPECT_TRUE(wait_until([&] { return virtual_time() >= when; }, kDayMax))
         << "the worker does not come to " << minute;
     pass(std::chrono::milliseconds(random_.below(30)));
-    ASSERT_EQ(worker.wait_for_end(0ms), std::nullopt) << "it has ended by itself";
+    if (moment == Moment::in_attempts) {
+      EXPECT_TRUE(wait_until([&] { return stands_in_attempts(worker); })) << "no lease was ever seen";
+    }
+    EXPECT_EQ(worker.wait_for_end(0ms), std::nullopt) << "it has ended by itself";
     worker.kill_now();
+    return leases_on_disk(store_);
   }
   void run_to_the_end() {
     WorkerProcess worker({"run", store_, clock_});
@@ -53,6 +64,15 @@ class Day {
   SeededRandom& random() { return random_; }
 
  private:
+  // Stops it, so that what is seen is what the kill leaves; else lets it go on.
+  bool stands_in_attempts(const WorkerProcess& worker) const {
+    worker.signal(SIGSTOP);
+    siginfo_t stopped{};
+    waitid(P_PID, static_cast<id_t>(worker.id()), &stopped, WSTOPPED | WEXITED | WNOWAIT);
+    if (leases_on_disk(store_) > 0) return true;
+    worker.signal(SIGCONT);
+    return false;
+  }
   Instant virtual_time() const {
     std::int64_t microseconds = 0;
     std::ifstream file(clock_);
@@ -77,27 +97,30 @@ TEST(DeliveryDay, EachUserHasExactlyOneOutcomeWhateverWasKilled) {
   const std::size_t kills = is_full_run() ? 5 : 2;
   Day day(users);
   std::vector<long> minutes;
-  for (std::size_t i = 0; i < kills; ++i) minutes.push_back(static_cast<long>(1 + day.random().below(1400)));
+  for (std::size_t i = 0; i < kills; ++i) {
+    minutes.push_back(kFirstKillMinute + static_cast<long>(day.random().below(1400)));
+  }
   std::ranges::sort(minutes);
   const auto begun = std::chrono::steady_clock::now();
-  for (const long minute : minutes) day.run_and_kill(minute);
+  long left_behind = 0;
+  for (std::size_t i = 0; i < kills; ++i) {
+    left_behind += day.run_and_kill(minutes[i], i % 2 == 0 ? Day::Moment::in_attempts : Day::Moment::random);
+  }
   day.run_to_the_end();
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
 
   const DayReport report = day.report();
   EXPECT_THAT(report.faults, IsEmpty());
   EXPECT_EQ(report.outcomes, users);
-  // Those who are due soon after midnight have no time for a third attempt.
-  const long never = count_of(users, never_succeeds);
-  EXPECT_GE(report.cutoffs, never);
-  EXPECT_LE(report.cutoffs, never + count_of(users, has_no_time_for_retries));
+  EXPECT_EQ(report.cutoffs, count_of(users, never_succeeds) + count_of(users, runs_out_of_time));
+  EXPECT_GT(count_of(users, runs_out_of_time), 0);
   EXPECT_EQ(report.successes + report.cutoffs, users);
   EXPECT_THAT(rows_on_disk(day.store()).faults, IsEmpty());
+  EXPECT_GT(left_behind, 0) << "no kill came in the middle of anything";
   std::printf(
-      "REPORT a day of deliveries (%s): %ld users, %zu kills, %ld outcomes, %ld successes, %ld cutoffs, none twice, "
-      "none "
-      "missing; %.0f s of real time\n",
-      run_name(), users, kills, report.outcomes, report.successes, report.cutoffs, took.count());
+      "REPORT a day of deliveries (%s): %ld users, %zu kills in the middle of %ld attempts, %ld outcomes, %ld "
+      "successes, %ld cutoffs, none twice, none missing; %.0f s of real time\n",
+      run_name(), users, kills, left_behind, report.outcomes, report.successes, report.cutoffs, took.count());
 }
 
 // The negative control: what the count is there to see, it sees.
@@ -115,7 +138,8 @@ TEST(DeliveryDay, AnOutcomeThatIsGoneAndASecondSuccessAreCaught) {
   EXPECT_THAT(day.report().faults, ElementsAre("outcomes: 1999, not 2000", "users without an outcome: 1, not 0",
                                                "successful jobs: " + std::to_string(day.report().successes + 1) +
                                                    ", not " + std::to_string(day.report().successes),
-                                               testing::StartsWith("successes as they were counted")));
+                                               testing::StartsWith("successes as they were counted"),
+                                               "users whose own record is not that of their last outcome: 1, not 0"));
   {
     PlainConnection connection(day.store());
     connection.run("CREATE TEMP TABLE twice AS SELECT * FROM archive WHERE subject = 'user-200' AND slot = " + slot);
@@ -123,6 +147,22 @@ TEST(DeliveryDay, AnOutcomeThatIsGoneAndASecondSuccessAreCaught) {
     connection.run("INSERT INTO archive SELECT * FROM twice");
   }
   EXPECT_THAT(day.report().faults, testing::Contains("users with a second success: 1, not 0"));
+}
+
+TEST(DeliveryDay, ARecordThatSaysOtherwiseIsCaught) {
+  constexpr long kUsers = 1'440;
+  Day day(kUsers);
+  day.run_to_the_end();
+  ASSERT_THAT(day.report().faults, IsEmpty());
+  for (const std::string_view change : {"status = 7", "status = NULL", "last_slot = last_slot - 86400000000"}) {
+    PlainConnection connection(day.store());
+    connection.run("BEGIN; CREATE TEMP TABLE before AS SELECT * FROM subjects WHERE subject = 'user-300'");
+    connection.run(fmt::format("UPDATE subjects SET {} WHERE subject = 'user-300'; COMMIT", change));
+    EXPECT_THAT(day.report().faults, ElementsAre("users whose own record is not that of their last outcome: 1, not 0"))
+        << change;
+    connection.run("REPLACE INTO subjects SELECT * FROM before; DROP TABLE before");
+    EXPECT_THAT(day.report().faults, IsEmpty());
+  }
 }
 
 }  // namespace

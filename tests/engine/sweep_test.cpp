@@ -60,7 +60,7 @@ class Sweep : public ::testing::TestWithParam<std::string> {
     return value_of(node.store().plans().subject(id_of(schedule), subject)).open_job;
   }
   Counters counters() { return node.node().counters(); }
-  std::vector<SweepStopped> passes() { return node.heard.of<SweepStopped>(); }
+  std::vector<SweepStopped> passes() const { return node.heard.of<SweepStopped>(); }
 
   // Time passes, and all that falls due is run.
   void live(Duration time) {
@@ -215,16 +215,16 @@ TEST_P(Sweep, LetsGoOfAnOpenJobThatIsNoMoreWhateverItsKind) {
   live(61min);
   EXPECT_THAT(ran, Contains("check s1")) << "each goes on with its next occurrence";
   EXPECT_THAT(ran, Contains("span s2"));
-  live(23h);
-  EXPECT_THAT(ran, Contains("day s3"));
+  EXPECT_EQ(info("day", "s3").next_at, at("2026-03-03T13:00:00Z"));
   EXPECT_EQ(counters().repaired, 3U);
 }
 
 TEST_P(Sweep, MovesACursorThatStandsBeforeClosedWindows) {  // invariant 20
   live(62min);
   ASSERT_EQ(info("span", "s5").cursor_end, at("2026-03-02T13:00:00Z"));
+  const ScheduleId span = id_of("span");
   node.tamper([&](Transaction& tx) {
-    SubjectRow row = *tx.subject(id_of("span"), "s5");
+    SubjectRow row = *tx.subject(span, "s5");
     row.cursor = at("2026-03-02T11:00:00Z");
     tx.update_subject(row.next_at, row);
   });

@@ -144,7 +144,12 @@ Result<HttpResponse> delete_maintenance(Services& services, const RouteCall& cal
 
 Result<HttpResponse> get_config(Services& services, const RouteCall& call) {
   TRY(QueryFields(call.request).finish());
-  return json_answer(200, write_engine_config(services.host.node().config()));
+  Node& node = services.host.node();
+  // In a round: right after a start what is stored has to be read first. A store that does not answer is no reason not
+  // to say what is in force.
+  const auto in_force =
+      node.call<EngineConfig>([&](Round& /*round*/) -> Result<EngineConfig> { return node.config(); });
+  return json_answer(200, write_engine_config(in_force ? *in_force : node.config()));
 }
 
 Result<HttpResponse> put_config(Services& services, const RouteCall& call) {
