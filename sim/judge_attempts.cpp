@@ -384,6 +384,7 @@ void Judge::judge_learning(const Ending& ending, std::optional<AttemptResult> re
   if (!row.slot || !subjects_.knows(row.schedule) || !result) return;
   const bool is_said = *result == AttemptResult::ok || *result == AttemptResult::error;
   if (state == JobState::skipped && *result != AttemptResult::ok) subjects_.superseded(row);
+  if (state == JobState::done) subjects_.checked(row);
   if (is_said && word && word->how == Word::How::returned) subjects_.learnt(row, *word);
 }
 

@@ -122,10 +122,16 @@ void Subjects::put_outcome(const OutcomeRow& before, const OutcomeRow& row, Inst
 }
 
 void Subjects::job_done(const LiveJob& job) {
-  if (job.row.slot) done_.push_back({job.row.schedule, job.row.subject, *job.row.slot});
+  if (job.row.slot && !is_by_hand(job.row)) done_.push_back({job.row.schedule, job.row.subject, *job.row.slot});
 }
 
 // ---- Checks -------------------------------------------------------------------------------------------------------
+
+void Subjects::checked(const JobRow& row) {
+  touch({row.schedule, row.subject});
+  std::string& status = subjects_[{row.schedule, row.subject}].last_status;
+  if (status == "error") status.clear();
+}
 
 void Subjects::learnt(const JobRow& row, const Word& word) {
   if (!word.expected_at && !word.status) return;

@@ -34,6 +34,8 @@ class Subjects {
   // A check has said something about its subject, or failed for the last time.
   void learnt(const JobRow& row, const Word& word);
   void superseded(const JobRow& row);
+  // One that has not failed takes an earlier error away, whatever it says.
+  void checked(const JobRow& row);
   void end_of_transaction(Instant now, const Model& model);
 
   // Somebody is about to raise a cursor; nothing: has done so.

@@ -372,16 +372,19 @@ class Subjects(ClientTest):
 
     def test_an_export_prints_every_page(self):
         path = T + "/schedules/a/subjects.ndjson"
+        self.server.on("GET", T + "/schedules/a", {"name": "a", "subjects": 2})
         self.server.on("GET", path, b'{"subject":"a"}\n', headers={"next-cursor": "n%3Aa%2Fb"})
         self.server.on("GET", path + "?cursor=n%3Aa%2Fb", '{"subject":"b"}\n'.encode())
         ran = self.run_cli("subjects", "export", "a")
         self.assertEqual((ran.code, ran.out), (DONE, '{"subject":"a"}\n{"subject":"b"}\n'), ran.err)
         self.server.reset()
+        self.server.on("GET", T + "/schedules/a", {"name": "a", "subjects": 2})
         self.server.on("GET", path + "?cursors=false", b'{"subject":"a"}\n', headers={"next-cursor": "n%3Aa%2Fb"})
         self.server.on("GET", path + "?cursors=false&cursor=n%3Aa%2Fb", '{"subject":"b"}\n'.encode())
         ran = self.run_cli("subjects", "export", "a", "--without-cursors")
         self.assertEqual((ran.code, ran.out), (DONE, '{"subject":"a"}\n{"subject":"b"}\n'), ran.err)
         self.server.reset()
+        self.server.on("GET", T + "/schedules/a", {"name": "a", "subjects": None})
         self.server.on("GET", path, error("conflict", "no fan_out"), 409)
         self.assert_fails(self.run_cli("subjects", "export", "a"), CONFLICT, "no fan_out")
 

@@ -219,6 +219,34 @@ TEST_P(Sweep, LetsGoOfAnOpenJobThatIsNoMoreWhateverItsKind) {
   EXPECT_EQ(counters().repaired, 3U);
 }
 
+TEST_P(Sweep, AWindowWhoseJobIsNoMoreIsClosedSoThatTheNextOpens) {
+  value_of(node.client().put_schedule(
+      "default",
+      R"({"name":"one","trigger":{"kind":"windows","interval":"1h","max_backfill":1},"job":{"type":"work"}})"));
+  value_of(node.client().put_subject("default", "one", "s", R"({"cursor_end":"2026-03-02T11:00:00Z"})"));
+  hold_starts(true);
+  live(2min);
+  ASSERT_FALSE(info("one", "s").next_at.has_value()) << "the one window that may be open is";
+  lose_job(open_job("one", "s"));
+  hold_starts(false);
+  live(10min);
+  EXPECT_EQ(counters().repaired, 1U);
+  live(4h);
+  EXPECT_THAT(ran, Contains("one s")) << "its windows go on";
+  EXPECT_GT(info("one", "s").cursor_end, at("2026-03-02T13:00:00Z")) << "and its cursor moves";
+}
+
+TEST_P(Sweep, ADayWhoseJobIsNoMoreGetsItsOutcome) {
+  hold_starts(true);
+  live(62min);
+  lose_job(open_job("day", "s3"));
+  hold_starts(false);
+  live(70min);
+  const auto items = value_of(node.client().outcome_items("default", "day", {.subject = "s3"}, {}, 10)).items;
+  ASSERT_THAT(items, SizeIs(1));
+  EXPECT_EQ(items[0].outcome + " " + items[0].reason, "missed job_lost");
+}
+
 TEST_P(Sweep, MovesACursorThatStandsBeforeClosedWindows) {  // invariant 20
   live(62min);
   ASSERT_EQ(info("span", "s5").cursor_end, at("2026-03-02T13:00:00Z"));

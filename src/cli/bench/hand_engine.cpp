@@ -29,6 +29,7 @@ HandEngine::HandEngine(const std::string& path, Instant start)
 }
 
 void HandEngine::settle_down() {
+  node_.look_now();
   while (node_.step() <= Duration::zero()) {
   }
 }

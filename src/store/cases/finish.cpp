@@ -12,6 +12,7 @@ namespace {
 
 // A cursor that stood for long may have many closed windows ahead.
 constexpr int kCursorStepsMax = 10'000;
+constexpr std::string_view kJobLost = "job_lost";
 
 bool closed(const OutcomeRow& row) {
   if (mutant(Mutant::cancelled_window_blocks_cursor) && row.outcome == JobState::cancelled) return false;
@@ -229,6 +230,16 @@ bool change_state(Context& context, SubjectRow& subject, const StateChange& chan
   if (*state == before) return false;
   write_subject_state(*state, subject);
   return true;
+}
+
+void close_lost_occurrence(Context& context, OutcomeRow outcome) {
+  context.tx.add_outcome_count(outcome.schedule, outcome.local_minute, counted_as(outcome), -1);
+  outcome.outcome = JobState::missed;
+  outcome.reason = kJobLost;
+  outcome.at = context.now;
+  context.tx.update_outcome(outcome);
+  context.tx.add_outcome_count(outcome.schedule, outcome.local_minute, JobState::missed, 1);
+  context.finalized.push_back(std::move(outcome));
 }
 
 void move_cursor(Context& context, SubjectRow& subject) {

@@ -40,5 +40,7 @@ bool change_state(Context& context, SubjectRow& subject, const StateChange& chan
 // Moves the cursor of a subject, if it has one, over the contiguous run of closed windows. (invariant 20) In bounded
 // steps: what is left over is picked up by whatever ends or is planned next, or by the sweep.
 void move_cursor(Context& context, SubjectRow& subject);
+// Its job is not there any more: it was missed, reason `job_lost`.
+void close_lost_occurrence(Context& context, OutcomeRow outcome);
 
 }  // namespace carillon

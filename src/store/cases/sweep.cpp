@@ -7,8 +7,35 @@ namespace carillon {
 
 namespace {
 
+// Of one subject in one pass: more than windows can be open.
+constexpr std::size_t kOpenMax = 1000;
+
+// Occurrences whose jobs are not there any more get an outcome: nothing else will end them (invariants 3, 20).
+bool close_lost(Context& context, const SubjectRow& row) {
+  const auto is_lost = [&](const OutcomeRow& outcome) {
+    return outcome.job && !outcome.outcome && !outcome.parked && !context.tx.job(outcome.job);
+  };
+  bool found = false;
+  const auto look_at = [&](const OutcomeRow& outcome) {
+    if (!is_lost(outcome)) return;
+    found = true;
+    close_lost_occurrence(context, outcome);
+  };
+  if (row.cursor) {
+    const OutcomeKey before{row.schedule, row.subject, *row.cursor - Duration(1)};
+    for (const OutcomeRow& outcome : context.tx.outcomes_above(before, kOpenMax)) {
+      if (outcome.schedule != row.schedule || outcome.subject != row.subject) break;
+      look_at(outcome);
+    }
+  } else if (const auto last = context.tx.outcome_until(row.schedule, row.subject, kInstantMax)) {
+    look_at(*last);
+  }
+  return found;
+}
+
 void put_right(Context& context, SweptSubject& swept) {
   SubjectRow& row = swept.row;
+  swept.lost_open_job = close_lost(context, row);
   if (row.open_job && !context.tx.job(row.open_job)) {
     row.open_job = {};
     swept.lost_open_job = true;
