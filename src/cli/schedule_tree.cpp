@@ -89,7 +89,8 @@ void add_schedule_commands(CommandTree& tree) {
   add_schedule_trigger(tree, schedules);
   add_schedule_backfill(tree, schedules);
   add_schedule_outcomes(tree, schedules);
-  tree.add_named(schedules, "delete", "Delete a schedule; its jobs that have not started are cancelled", delete_schedule);
+  tree.add_named(schedules, "delete", "Delete a schedule; its jobs that have not started are cancelled",
+                 delete_schedule);
 
   auto name = std::make_shared<std::string>();
   auto count = std::make_shared<std::string>("10");

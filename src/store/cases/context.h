@@ -22,10 +22,10 @@ struct Context {
   JobIds& ids;
   Instant now;
   BootTime boot;
-  std::vector<OutcomeRow> finalized;   // outcomes that were written so far
-  std::vector<OutcomeKey> parked;      // occurrences that went to the DLQ so far
-  std::vector<Changed> ended_along{};  // jobs that ended so far by what was done to another
-  OptionsMemo written{};               // the last that were
+  std::vector<OutcomeRow> finalized;  // outcomes that were written so far
+  std::vector<OutcomeKey> parked;     // occurrences that went to the DLQ so far
+  std::vector<Changed> ended_along;   // jobs that ended so far by what was done to another
+  OptionsMemo written{};              // the last that were
   OptionsMemo read{};
 };
 
