@@ -23,6 +23,9 @@ class CommandTree {
 
   // The command that is chosen leaves its exit code in `exit_code`.
   CommandTree(CLI::App& app, ExitCode& exit_code);
+  CommandTree(const CommandTree&) = delete;
+  CommandTree& operator=(const CommandTree&) = delete;
+  ~CommandTree() = default;
 
   CLI::App& app() { return app_; }
   ExitCode& exit_code() { return exit_code_; }
