@@ -13,6 +13,16 @@ namespace carillon {
 
 namespace {
 
+constexpr std::string_view kForbidden = "/?#\"\\";
+// By character: every job has a few names, and each is checked.
+constexpr std::array<bool, 256> kInNames = [] {
+  std::array<bool, 256> allowed{};
+  for (char c = '!'; c <= '~'; ++c) {
+    allowed[static_cast<unsigned char>(c)] = kForbidden.find(c) == std::string_view::npos;
+  }
+  return allowed;
+}();
+
 constexpr std::array kOrigins{Origin::api, Origin::scheduled, Origin::manual, Origin::dependent};
 
 Result<void> check_size(std::string_view what, std::size_t size, std::size_t max) {
@@ -108,10 +118,7 @@ std::optional<Origin> origin_from(std::string_view name) {
 Result<void> check_name(std::string_view what, std::string_view name) {
   if (name.empty()) return invalid_field(what, fmt::format("{} is empty", what));
   TRY(check_size(what, name.size(), kNameBytesMax));
-  constexpr std::string_view kForbidden = "/?#\"\\";
-  const auto* const wrong = std::ranges::find_if(
-      name, [&](char c) { return c <= ' ' || c >= 0x7f || kForbidden.find(c) != std::string_view::npos; });
-  if (wrong == name.end()) return {};
+  if (std::ranges::all_of(name, [](char c) { return kInNames[static_cast<unsigned char>(c)]; })) return {};
   return invalid_field(
       what, fmt::format("{} {}: only printable ASCII without space and {} is allowed", what, quoted(name), kForbidden));
 }

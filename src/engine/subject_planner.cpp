@@ -78,12 +78,8 @@ bool runs_at(const ScheduleRow& row, Instant now) {
 
 // ---- Facts ------------------------------------------------------------------------------------------------------
 
-Result<SubjectPlanner::Facts> SubjectPlanner::bare_facts(const Ruling& ruling, const SubjectRow& subject,
-                                                         Instant now) const {
-  SubjectOverrides overrides;
-  if (!subject.overrides.empty()) {
-    TRY_ASSIGN(overrides, read_overrides(subject.overrides));
-  }
+Result<SubjectPlanner::Facts> SubjectPlanner::bare_facts(const Ruling& ruling, const SubjectRow& subject, Instant now) {
+  TRY_ASSIGN(SubjectOverrides overrides, overrides_.read(subject.overrides));
   overrides.enabled = subject.enabled;
   return bare_facts(ruling, subject, std::move(overrides), now);
 }
@@ -121,8 +117,7 @@ Result<SubjectPlanner::Facts> SubjectPlanner::bare_facts(const Ruling& ruling, c
   return facts;
 }
 
-Result<SubjectPlanner::Facts> SubjectPlanner::facts_of(const Ruling& ruling, const SubjectRow& subject,
-                                                       Instant now) const {
+Result<SubjectPlanner::Facts> SubjectPlanner::facts_of(const Ruling& ruling, const SubjectRow& subject, Instant now) {
   TRY_ASSIGN(Facts facts, bare_facts(ruling, subject, now));
   const Trigger& trigger = ruling.compiled.schedule.trigger;
   if (subject.open_job && !std::holds_alternative<DeliveryTrigger>(trigger)) {
@@ -163,7 +158,7 @@ Result<std::optional<Advance>> SubjectPlanner::advance_of_due(Round& round, cons
 }
 
 Result<std::optional<Advance>> SubjectPlanner::advance_of_occurrence(const Ruling& ruling, const SubjectRow& subject,
-                                                                     Instant now) const {
+                                                                     Instant now) {
   TRY_ASSIGN(const Facts facts, facts_of(ruling, subject, now));
   SubjectPlan plan = plan_subject(facts.plan);
   if (mutant(Mutant::next_on_completion) && !facts.plan.open.empty()) {

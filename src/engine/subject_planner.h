@@ -10,6 +10,7 @@
 #include <span>
 
 #include "core/plan.h"
+#include "engine/overrides_memo.h"
 #include "engine/round.h"
 #include "engine/schedule_compiler.h"
 #include "store/store.h"
@@ -62,9 +63,9 @@ class SubjectPlanner {
     PlanFacts plan;
     std::string cadence;  // as it is stored
   };
-  Result<Facts> facts_of(const Ruling& ruling, const SubjectRow& subject, Instant now) const;
+  Result<Facts> facts_of(const Ruling& ruling, const SubjectRow& subject, Instant now);
   // The same for a subject that nothing is stored of.
-  Result<Facts> bare_facts(const Ruling& ruling, const SubjectRow& subject, Instant now) const;
+  Result<Facts> bare_facts(const Ruling& ruling, const SubjectRow& subject, Instant now);
   Result<Facts> bare_facts(const Ruling& ruling, const SubjectRow& subject, SubjectOverrides overrides,
                            Instant now) const;
 
@@ -76,8 +77,7 @@ class SubjectPlanner {
   // What is to be written of one that is due, if anything is.
   Result<std::optional<Advance>> advance_of_due(Round& round, const Ruling& ruling, const SubjectRow& subject,
                                                 Instant now);
-  Result<std::optional<Advance>> advance_of_occurrence(const Ruling& ruling, const SubjectRow& subject,
-                                                       Instant now) const;
+  Result<std::optional<Advance>> advance_of_occurrence(const Ruling& ruling, const SubjectRow& subject, Instant now);
   Result<void> set_aside(const SubjectRow& subject, const Error& why);
   // How many of them made a job.
   Result<std::size_t> write(Round& round, const ScheduleRow& row, std::span<Advance> advances);
@@ -85,6 +85,7 @@ class SubjectPlanner {
 
   Store& store_;
   const std::function<void(Round&, JobId)> asked_to_stop_;
+  OverridesMemo overrides_;
 };
 
 }  // namespace carillon

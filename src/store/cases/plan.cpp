@@ -293,20 +293,18 @@ std::size_t open_windows_of(Context& context, ScheduleId schedule, std::string_v
 std::vector<SubjectRow> due_subjects(Context& context, ScheduleId schedule, Instant until, std::size_t limit) {
   const auto owner = context.tx.schedule(schedule);
   if (!owner || owner->deleted_at) return {};
-  std::vector<SubjectRow> due;
   // Those of an earlier life of the schedule are met here for the last time.
-  for (int round = 0; round < kRetiringRoundsMax && due.empty() && !context.tx.failed(); ++round) {
-    std::vector<SubjectRow> found = context.tx.subjects_due(schedule, until, limit);
-    if (found.empty()) break;
-    for (SubjectRow& row : found) {
-      if (lives(row, *owner)) {
-        due.push_back(std::move(row));
-      } else {
-        retire_subject(context, row);
-      }
-    }
+  for (int round = 0; round < kRetiringRoundsMax && !context.tx.failed(); ++round) {
+    std::vector<SubjectRow> due = context.tx.subjects_due(schedule, until, limit);
+    const bool found_none = due.empty();
+    std::erase_if(due, [&](SubjectRow& row) {
+      if (lives(row, *owner)) return false;
+      retire_subject(context, row);
+      return true;
+    });
+    if (found_none || !due.empty()) return due;
   }
-  return due;
+  return {};
 }
 
 }  // namespace carillon

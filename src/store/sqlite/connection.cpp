@@ -150,7 +150,10 @@ bool Query::ready() {
   const std::string_view sql = query_text(name_);
   const int code = sqlite3_prepare_v3(connection_.handle(), sql.data(), static_cast<int>(sql.size()),
                                       SQLITE_PREPARE_PERSISTENT, &statement_, nullptr);
-  if (code == SQLITE_OK) return true;
+  if (code == SQLITE_OK) {
+    bound_.resize(static_cast<std::size_t>(sqlite3_bind_parameter_count(statement_)) + 1);  // counted from 1
+    return true;
+  }
   connection_.fail_with(code, name_);
   return false;
 }
@@ -188,15 +191,25 @@ std::string_view Query::text(int column) const {
 }
 
 void Query::bind_integer(int index, std::int64_t value) {
+  const Bound wanted{.what = Bound::What::integer, .integer = value};
+  Bound& bound = bound_[static_cast<std::size_t>(index)];
+  if (bound == wanted) return;
   CHECK(sqlite3_bind_int64(statement_, index, value) == SQLITE_OK);
+  bound = wanted;
 }
 
 void Query::bind_text(int index, std::string_view text) {
   // Not copied: whoever binds keeps it until the last step. An empty view may point nowhere, which would be NULL.
   const char* const data = text.empty() ? "" : text.data();
   CHECK(sqlite3_bind_text(statement_, index, data, static_cast<int>(text.size()), SQLITE_STATIC) == SQLITE_OK);
+  bound_[static_cast<std::size_t>(index)].what = Bound::What::text;
 }
 
-void Query::bind_null(int index) { CHECK(sqlite3_bind_null(statement_, index) == SQLITE_OK); }
+void Query::bind_null(int index) {
+  Bound& bound = bound_[static_cast<std::size_t>(index)];
+  if (bound == Bound{}) return;
+  CHECK(sqlite3_bind_null(statement_, index) == SQLITE_OK);
+  bound = Bound{};
+}
 
 }  // namespace carillon

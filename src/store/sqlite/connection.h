@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "base/error.h"
 #include "core/instant.h"
@@ -142,9 +143,19 @@ class Query {
     }
   }
 
+  // What is bound stays so over a reset: most columns of most rows are those of the row before. The last at each index;
+  // a text is bound anew each time.
+  struct Bound {
+    enum class What : std::uint8_t { null, integer, text };
+    What what = What::null;
+    std::int64_t integer = 0;
+    bool operator==(const Bound&) const = default;
+  };
+
   Connection& connection_;
   std::string_view name_;
   sqlite3_stmt* statement_ = nullptr;
+  std::vector<Bound> bound_;
 };
 
 // Bound as NULL if it is empty, or the id of nothing.

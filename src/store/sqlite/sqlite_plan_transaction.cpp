@@ -83,24 +83,24 @@ std::int64_t minute_base(std::optional<Instant> next_at) {
 }  // namespace
 
 std::optional<std::int64_t> SqliteTransaction::subject_id(ScheduleId schedule, std::string_view subject) {
-  if (const auto known = subject_ids_.find(SubjectName{schedule, subject}); known != subject_ids_.end())
-    return known->second;
+  if (const auto known = known_subjects_.id(schedule, subject)) return known;
   queries_->subject_id.with(schedule, subject);
   const auto id = one(queries_->subject_id, [](const Query& query) { return query.integer(0); });
-  if (id) subject_ids_.emplace(SubjectKey{schedule, std::string(subject)}, *id);
+  if (id) known_subjects_.note_id(schedule, subject, *id);
   return id;
 }
 
 std::optional<SubjectRow> SqliteTransaction::subject(ScheduleId schedule, std::string_view subject) {
-  if (const auto known = subject_ids_.find(SubjectName{schedule, subject}); known != subject_ids_.end()) {
-    queries_->subject_by_id.with(known->second);
-    return one(queries_->subject_by_id, read_subject_row);
-  }
+  if (failed()) return std::nullopt;
+  if (const SubjectRow* const known = known_subjects_.row(schedule, subject)) return *known;
   queries_->subject.with(schedule, subject);
-  return one(queries_->subject, [&](const Query& query) {
-    subject_ids_.emplace(SubjectKey{schedule, std::string(subject)}, query.integer(kSubjectIdColumn));
-    return read_subject_row(query);
-  });
+  return one(queries_->subject, [&](const Query& query) { return read_known(query); });
+}
+
+SubjectRow SqliteTransaction::read_known(const Query& query) {
+  SubjectRow row = read_subject_row(query);
+  known_subjects_.note(query.integer(kSubjectIdColumn), row);
+  return row;
 }
 
 bool SqliteTransaction::is_enabled(ScheduleId schedule, std::string_view subject) {
@@ -116,18 +116,34 @@ bool SqliteTransaction::insert_subject(const SubjectRow& row) {
   return !failed() && connection_.changes() == 1;
 }
 
+namespace {
+
+// Whether `after` differs from `before` only in what planning an occurrence changes.
+bool is_planned_on(const SubjectRow& before, const SubjectRow& after) {
+  return before.generation == after.generation && before.cursor == after.cursor && before.enabled == after.enabled &&
+         before.status == after.status && before.last_slot == after.last_slot &&
+         before.last_run_at == after.last_run_at && before.deleted_at == after.deleted_at &&
+         before.overrides == after.overrides && before.state == after.state;
+}
+
+}  // namespace
+
 void SqliteTransaction::update_subject(std::optional<Instant> next_at_before, const SubjectRow& row) {
   const auto id = subject_id(row.schedule, row.subject);
   if (!id) return;
+  const SubjectRow* const before = known_subjects_.row(row.schedule, row.subject);
   if (next_at_before == row.next_at) {
     queries_->update_subject.run(*id, row.generation, row.version, row.position, OrNull{row.open_job}, row.cursor,
                                  OrNull{row.overrides}, OrNull{row.state}, row.deleted_at, row.enabled, row.status,
                                  row.last_slot, row.last_run_at);
-    return;
+  } else if (before && is_planned_on(*before, row)) {
+    queries_->plan_subject_on.run(*id, row.version, row.position, OrNull{row.open_job}, row.next_at);
+  } else {
+    queries_->move_subject.run(*id, row.generation, row.version, row.position, OrNull{row.open_job}, row.cursor,
+                               OrNull{row.overrides}, OrNull{row.state}, row.deleted_at, row.enabled, row.status,
+                               row.last_slot, row.last_run_at, row.next_at);
   }
-  queries_->move_subject.run(*id, row.generation, row.version, row.position, OrNull{row.open_job}, row.cursor,
-                             OrNull{row.overrides}, OrNull{row.state}, row.deleted_at, row.enabled, row.status,
-                             row.last_slot, row.last_run_at, row.next_at);
+  known_subjects_.note(*id, row);
 }
 
 void SqliteTransaction::add_subjects(ScheduleId schedule, std::int64_t change) {
@@ -148,16 +164,12 @@ void SqliteTransaction::erase_subject(const SubjectKey& key) {
   const auto id = subject_id(key.schedule, key.subject);
   if (!id) return;
   queries_->delete_subject.run(*id);
-  subject_ids_.erase(key);
+  known_subjects_.forget(key.schedule, key.subject);
 }
 
 std::vector<SubjectRow> SqliteTransaction::subjects_due(ScheduleId schedule, Instant until, std::size_t limit) {
   queries_->subjects_due.with(schedule, until, limit);
-  return all(queries_->subjects_due, [&](const Query& query) {
-    SubjectRow row = read_subject_row(query);
-    subject_ids_.emplace(SubjectKey{schedule, row.subject}, query.integer(kSubjectIdColumn));
-    return row;
-  });
+  return all(queries_->subjects_due, [&](const Query& query) { return read_known(query); });
 }
 
 std::optional<OutcomeRow> SqliteTransaction::outcome(ScheduleId schedule, std::string_view subject, Instant slot) {
@@ -216,7 +228,7 @@ void SqliteTransaction::erase_outcome(ScheduleId schedule, std::string_view subj
   if (!id) return;
   queries_->delete_outcome.run(schedule, *id, slot);
   queries_->delete_name.run(schedule, *id);
-  if (connection_.changes() == 1) subject_ids_.erase(SubjectKey{schedule, std::string(subject)});
+  if (connection_.changes() == 1) known_subjects_.forget(schedule, subject);
 }
 
 std::vector<OutcomeRow> SqliteTransaction::outcomes_above(const OutcomeKey& after, std::size_t limit) {

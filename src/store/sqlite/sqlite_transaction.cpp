@@ -61,7 +61,7 @@ void SqliteTransaction::begin() {
   connection_.clear_failure();
   names_at_begin_ = names_.mark();
   sums_ = {};
-  if (!subject_ids_.empty()) subject_ids_ = {};  // with its memory: an import may have come by many
+  known_subjects_.clear();
   connection_.execute("BEGIN IMMEDIATE");
   if (has_dependencies_) look_for_dependencies();
   had_dependencies_ = has_dependencies_;
@@ -95,7 +95,7 @@ void SqliteTransaction::savepoint() {
 void SqliteTransaction::roll_back_to_savepoint() {
   names_.unwrite_since(names_at_savepoint_);
   sums_ = sums_at_savepoint_;
-  subject_ids_.clear();
+  known_subjects_.clear();
   connection_.execute("ROLLBACK TO step");
 }
 

@@ -4,10 +4,10 @@
 
 #include <map>
 #include <string>
-#include <unordered_map>
 
 #include "store/sqlite/connection.h"
 #include "store/sqlite/interned_names.h"
+#include "store/sqlite/known_subjects.h"
 #include "store/transaction.h"
 
 namespace carillon {
@@ -124,34 +124,12 @@ class SqliteTransaction final : public Transaction {
     std::map<std::tuple<ScheduleId, std::int64_t, JobState>, std::int64_t> outcomes;  // by local minute
     std::map<std::pair<ScheduleId, std::int64_t>, ResultsChange> results;             // by generation
   };
-  // Those of subjects that this transaction has come by. Found without copying a name: planning asks for each of a
-  // thousand a few times.
-  struct SubjectName {
-    ScheduleId schedule;
-    std::string_view subject;
-    bool operator==(const SubjectName&) const = default;
-  };
-  struct NameHash {
-    using is_transparent = void;
-    std::size_t operator()(const SubjectName& name) const {
-      return std::hash<std::string_view>()(name.subject) + static_cast<std::size_t>(name.schedule.value);
-    }
-    std::size_t operator()(const SubjectKey& key) const { return operator()(SubjectName{key.schedule, key.subject}); }
-  };
-  struct SameName {
-    using is_transparent = void;
-    bool operator()(const SubjectKey& a, const SubjectKey& b) const { return a == b; }
-    bool operator()(const SubjectKey& a, const SubjectName& b) const {
-      return a.schedule == b.schedule && a.subject == b.subject;
-    }
-    bool operator()(const SubjectName& a, const SubjectKey& b) const { return operator()(b, a); }
-  };
-  using SubjectIds = std::unordered_map<SubjectKey, std::int64_t, NameHash, SameName>;
   void write_sums();
   void look_for_dependencies();
   std::string long_payload(JobId id);
   std::optional<std::int64_t> subject_id(ScheduleId schedule, std::string_view subject);
   ScheduleRow with_results(ScheduleRow row) const;
+  SubjectRow read_known(const Query& query);
 
   Connection& connection_;
   InternedNames names_;
@@ -159,7 +137,7 @@ class SqliteTransaction final : public Transaction {
   InternedNames::Mark names_at_savepoint_;
   Sums sums_;
   Sums sums_at_savepoint_;
-  SubjectIds subject_ids_;
+  KnownSubjects known_subjects_;
   // No question is asked of a table that is empty, as this one mostly is.
   bool has_dependencies_ = false;
   bool had_dependencies_ = false;  // when the transaction began

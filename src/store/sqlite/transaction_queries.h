@@ -71,7 +71,6 @@ struct SqliteTransaction::Queries {
   Query delete_schedule{connection, "delete_schedule"};
   Query has_rows_of{connection, "has_rows_of"};
   Query subject{connection, "subject"};
-  Query subject_by_id{connection, "subject_by_id"};
   Query subject_id{connection, "subject_id"};
   Query insert_name{connection, "insert_name"};
   Query delete_name{connection, "delete_name"};
@@ -81,6 +80,7 @@ struct SqliteTransaction::Queries {
   Query insert_subject{connection, "insert_subject"};
   Query update_subject{connection, "update_subject"};
   Query move_subject{connection, "move_subject"};
+  Query plan_subject_on{connection, "plan_subject_on"};
   Query add_subjects{connection, "add_subjects"};
   Query next_subject_at{connection, "next_subject_at"};
   Query subjects_due{connection, "subjects_due"};

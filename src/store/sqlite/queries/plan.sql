@@ -54,11 +54,6 @@ SELECT schedule, subject, generation, version, next_at, position, open_job, curs
        status, last_slot, last_run_at, id
   FROM subjects WHERE schedule = ?1 AND subject = ?2 AND generation >= 0
 
--- name: subject_by_id
-SELECT schedule, subject, generation, version, next_at, position, open_job, cursor, overrides, state, deleted_at, enabled,
-       status, last_slot, last_run_at
-  FROM subjects WHERE id = ?1 AND generation >= 0
-
 -- name: subject_id
 SELECT id FROM subjects WHERE schedule = ?1 AND subject = ?2
 
@@ -95,6 +90,10 @@ UPDATE subjects SET generation = ?2, version = ?3, position = ?4, open_job = ?5,
                     state = ?8, deleted_at = ?9, enabled = ?10, status = ?11, last_slot = ?12, last_run_at = ?13,
                     next_at = ?14
  WHERE id = ?1
+
+-- What planning an occurrence changes.
+-- name: plan_subject_on
+UPDATE subjects SET version = ?2, position = ?3, open_job = ?4, next_at = ?5 WHERE id = ?1
 
 -- name: add_subjects
 UPDATE schedules SET subjects = subjects + ?2 WHERE id = ?1
