@@ -89,6 +89,35 @@ TEST_P(FanOutContract, ManyAreFoundByNameEachInItsPlace) {
   EXPECT_EQ(error_of(plans().subjects({999}, names)).code, ErrorCode::not_found);
 }
 
+TEST_P(FanOutContract, OneTransactionSeesEachSubjectAsItNowIs) {
+  put({{.subject = "a", .overrides = "{}", .next_at = now()}, {.subject = "b", .next_at = now()}});
+  const auto seen = [&](const char* subject) { return value_of(plans().subject(id_, subject)); };
+  ASSERT_TRUE(store().atomically([&] {
+    const SubjectRow a = seen("a");
+    EXPECT_THAT(value_of(plans().subjects_due(id_, now(), 10)), ElementsAre(a, seen("b")));
+    // All or none: what was written of the first is taken back.
+    const std::array<SubjectEdit, 2> refused{
+        {{.subject = "a", .overrides = R"({"due":"09:00"})"}, {.subject = "b", .if_version = 999}}};
+    EXPECT_EQ(error_of(plans().put_subjects(id_, refused)).code, ErrorCode::conflict);
+    EXPECT_EQ(seen("a"), a);
+
+    Advance step{.schedule = id_, .subject = "a", .version = a.version, .next_at = now() + 24h};
+    step.jobs = {occurrence_job(now(), "a")};
+    ASSERT_TRUE(plans().advance(std::array{step}).front());
+    EXPECT_EQ(seen("a").next_at, now() + 24h);
+    EXPECT_EQ(seen("a").overrides, "{}");
+    EXPECT_THAT(value_of(plans().subjects_due(id_, now(), 10)), ElementsAre(seen("b")));
+    EXPECT_THAT(put({{.subject = "a", .overrides = R"({"due":"10:00"})"}}), ElementsAre(SubjectFate::updated));
+    EXPECT_EQ(seen("a").overrides, R"({"due":"10:00"})");
+    ASSERT_TRUE(plans().delete_subject(id_, "b"));
+    EXPECT_EQ(error_of(plans().subject(id_, "b")).code, ErrorCode::not_found);
+  }));
+
+  EXPECT_EQ(seen("a").overrides, R"({"due":"10:00"})");
+  EXPECT_EQ(seen("a").next_at, now() + 24h);
+  EXPECT_EQ(error_of(plans().subject(id_, "b")).code, ErrorCode::not_found);
+}
+
 TEST_P(FanOutContract, WhoeverTakesASubjectForNewMayBeWrong) {
   EXPECT_THAT(put({{.subject = "a", .position = now(), .is_new = true}}), ElementsAre(SubjectFate::created));
   const std::int64_t version = subject_of(id_, "a").version;
