@@ -26,32 +26,54 @@ std::size_t CachedContent::read(std::size_t offset, std::span<char> into) const 
 
 void CachedContent::write(std::size_t offset, std::span<const char> bytes) {
   if (bytes.empty()) return;
-  unsynced_.push_back({Change::Kind::write, offset, std::vector<char>(bytes.begin(), bytes.end())});
-  apply(unsynced_.back(), newest_);
+  apply({.kind = Change::Kind::write,
+         .offset = offset,
+         .bytes = std::vector<char>(bytes.begin(), bytes.end()),
+         .size_before = newest_.size(),
+         .before = {}});
 }
 
 void CachedContent::truncate(std::size_t size) {
-  unsynced_.push_back({Change::Kind::truncate, size, {}});
-  apply(unsynced_.back(), newest_);
+  apply({.kind = Change::Kind::truncate, .offset = size, .bytes = {}, .size_before = newest_.size(), .before = {}});
 }
 
-void CachedContent::sync() {
-  for (const Change& change : unsynced_) apply(change, durable_);
-  unsynced_.clear();
+void CachedContent::sync() { unsynced_.clear(); }
+
+void CachedContent::apply(Change change) {
+  const auto place = [&](std::size_t offset) { return newest_.begin() + static_cast<std::ptrdiff_t>(offset); };
+  const std::size_t known = newest_.size();
+  const std::size_t from = std::min(change.offset, known);
+  if (change.kind == Change::Kind::truncate) {
+    change.before.assign(place(from), newest_.end());
+    newest_.resize(change.offset);
+  } else {
+    const std::size_t to = std::min(change.end(), known);
+    change.before.assign(place(from), place(to));
+    if (change.offset > known) newest_.resize(change.offset);
+    const auto over = static_cast<std::ptrdiff_t>(to - from);
+    std::copy_n(change.bytes.begin(), over, place(change.offset));
+    newest_.insert(newest_.end(), change.bytes.begin() + over, change.bytes.end());
+  }
+  unsynced_.push_back(std::move(change));
 }
 
-void CachedContent::apply(const Change& change, std::vector<char>& content) {
-  content.resize(change.size_after(content.size()));
-  if (change.kind == Change::Kind::write) std::ranges::copy(change.bytes, content.data() + change.offset);
+std::vector<char> CachedContent::durable() const {
+  std::vector<char> content = newest_;
+  for (auto change = unsynced_.rbegin(); change != unsynced_.rend(); ++change) {
+    content.resize(change->size_before);
+    std::ranges::copy(change->before,
+                      content.begin() + static_cast<std::ptrdiff_t>(std::min(change->offset, change->size_before)));
+  }
+  return content;
 }
 
 std::vector<char> CachedContent::after_power_failure(Survivors survivors, SeededRandom& random) const {
-  if (unsynced_.empty()) return durable_;
+  if (unsynced_.empty()) return newest_;
   return content_at(progress(survivors, random));
 }
 
 std::size_t CachedContent::extent() const {
-  std::size_t extent = durable_.size();
+  std::size_t extent = durable_size();
   for (const Change& change : unsynced_) extent = std::max(extent, change.size_after(extent));
   return extent;
 }
@@ -95,9 +117,9 @@ CachedContent::Progress CachedContent::progress(Survivors survivors, SeededRando
 }
 
 std::vector<char> CachedContent::content_at(const Progress& progress) const {
-  std::vector<char> content = durable_;
+  std::vector<char> content = durable();
   content.resize(extent());
-  std::size_t size = durable_.size();
+  std::size_t size = durable_size();
   std::size_t room_until = std::numeric_limits<std::size_t>::max();  // the lowest cut that did not happen
   for (std::size_t i = 0; i < unsynced_.size(); ++i) {
     const Change& change = unsynced_[i];

@@ -34,7 +34,7 @@ enum class Survivors : std::uint8_t {
 class CachedContent {
  public:
   CachedContent() = default;
-  explicit CachedContent(std::vector<char> durable) : durable_(std::move(durable)), newest_(durable_) {}
+  explicit CachedContent(std::vector<char> durable) : newest_(std::move(durable)) {}
 
   std::size_t size() const { return newest_.size(); }
   bool has_unsynced() const { return !unsynced_.empty(); }
@@ -55,6 +55,8 @@ class CachedContent {
     Kind kind;
     std::size_t offset;       // of a truncation: the new size
     std::vector<char> bytes;  // of a write
+    std::size_t size_before;
+    std::vector<char> before;  // what it wrote over, or cut off
 
     std::size_t end() const { return offset + bytes.size(); }
     std::size_t size_after(std::size_t size_before) const;
@@ -66,15 +68,17 @@ class CachedContent {
     std::size_t of_size;
   };
 
-  static void apply(const Change& change, std::vector<char>& content);
+  void apply(Change change);
+  // What was synced. It is seldom asked for: a sync, which is frequent, has nothing to copy.
+  std::vector<char> durable() const;
+  std::size_t durable_size() const { return unsynced_.empty() ? newest_.size() : unsynced_.front().size_before; }
   // The greatest length that the file has had since the last sync.
   std::size_t extent() const;
   Progress progress(Survivors survivors, SeededRandom& random) const;
   std::vector<char> content_at(const Progress& progress) const;
 
-  std::vector<char> durable_;
   std::vector<Change> unsynced_;  // in order
-  std::vector<char> newest_;      // durable_ with all of unsynced_
+  std::vector<char> newest_;      // what was synced, with all of unsynced_
 };
 
 }  // namespace carillon

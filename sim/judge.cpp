@@ -74,6 +74,7 @@ void Judge::see(const JobInserted& op) {
   LiveJob job{.row = op.row, .tenant = op.lane.tenant, .queue = op.lane.queue, .type = op.type};
   job.spec = specs_.job(op.payload, op.row.slot.has_value());
   job.known_since = boot_;
+  job.rules = &rules_.lane(job.tenant, job.queue);
   if (job.spec == nullptr) return findings_.add(4, "job {} was stored, but nobody asked for {}", Shown{id}, op.payload);
   findings_.expect(job.tenant == job.spec->tenant, 28, "job {} of {} is stored under {}", Shown{id}, job.spec->tenant,
                    job.tenant);
@@ -220,8 +221,8 @@ void Judge::see(const LeaseInserted& op) {
                    ShownTime{job.row.run_at});
   findings_.expect(!job.row.deadline || *job.row.deadline > now_, 22, "job {} was claimed after its deadline", name);
   findings_.expect(!is_held(job.row, now_), 32, "job {} was claimed while its schedule or subject is paused", name);
-  findings_.expect(!rules_.is_paused(job.tenant, job.queue), 32,
-                   "job {} was claimed while {} or its queue {} is paused", name, job.tenant, job.queue);
+  findings_.expect(!Rules::is_paused(*job.rules), 32, "job {} was claimed while {} or its queue {} is paused", name,
+                   job.tenant, job.queue);
   plain_changed(job, false);
   job.lease = LeaseModel{.token = op.row.token,
                          .attempt = op.row.attempt,

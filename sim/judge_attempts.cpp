@@ -73,7 +73,7 @@ void Judge::started(const Run& run) {
   if (!leased) return;  // it lost its lease while it waited, and will be told
   LiveJob& job = found->second;
   job.lease->started = clock_.boot();
-  findings_.expect(!rules_.is_gated(job.tenant, job.spec->notifies, now), 27, "job {} started behind a closed gate",
+  findings_.expect(!Rules::is_gated(*job.rules, job.spec->notifies, now), 27, "job {} started behind a closed gate",
                    Shown{run.job.id});
   findings_.expect(!job.row.deadline || *job.row.deadline > now, 22, "job {} started after its deadline",
                    Shown{run.job.id});
@@ -134,7 +134,8 @@ void Judge::judge_turns(const Run& run) {
     const auto cap = rules_.cap(tenant);
     const bool runnable = !jobs.empty() && jobs.begin()->first + 5s < now &&
                           std::max(node_since_, clock_set_at_) + 2min < clock_.boot() &&
-                          rules_.is_settled(tenant, now, clock_.boot()) && (!cap || rules_.running(tenant) < *cap) &&
+                          rules_.is_settled(tenant, rules_.lane(tenant, "default"), now, clock_.boot()) &&
+                          (!cap || rules_.running(tenant) < *cap) &&
                           model_.live.at(jobs.begin()->second).known_since + 5s < clock_.boot();
     std::uint32_t& passed = passed_over_[tenant];
     passed = runnable ? passed + 1 : 0;

@@ -86,14 +86,14 @@ bool Judge::is_startable(const LiveJob& job, const RoundState& state) {
     const ScheduleRow* const row = slots_.row(job.row.schedule);
     if (!row || !row->deleted_at) return false;
   }
-  if (rules_.is_paused(job.tenant, job.queue) || rules_.is_gated(job.tenant, job.spec->notifies, now)) return false;
-  if (job.spec->notifies && !rules_.is_settled(job.tenant, now, clock_.boot())) return false;
+  if (Rules::is_paused(*job.rules) || Rules::is_gated(*job.rules, job.spec->notifies, now)) return false;
+  if (job.spec->notifies && !rules_.is_settled(job.tenant, *job.rules, now, clock_.boot())) return false;
   if (rules_.is_unsure(clock_.boot())) return false;
   const auto all = rules_.cap_of_all();
   if (state.runs >= std::min<std::size_t>(state.slots, all.value_or(UINT32_MAX))) return false;
-  const auto tenant = rules_.cap(job.tenant);
+  const auto tenant = Rules::cap_of_tenant(*job.rules);
   if (tenant && rules_.running(job.tenant) >= *tenant) return false;
-  const auto queue = rules_.cap(job.tenant, job.queue);
+  const auto queue = Rules::cap_of_queue(*job.rules);
   if (queue && rules_.running(job.tenant, job.queue) >= *queue) return false;
   return rules_.limits_allow(job.tenant, *job.spec, now);
 }

@@ -1,5 +1,6 @@
 // carillon_sim: simulated days of the real engine, judged.
 #include <fmt/format.h>
+#include <malloc.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -277,6 +278,9 @@ int main(int argc, char** argv) try {
   app.add_flag("--verbose", arguments.verbose, "say everything");
   CLI11_PARSE(app, argc, argv);
   std::signal(SIGABRT, carillon::sim::on_abort);
+  // A simulated disk takes and gives back megabytes all the time: what the process has it keeps.
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
   return carillon::sim::run(arguments);
 } catch (const std::exception& exception) {
   std::fputs(exception.what(), stderr);

@@ -26,9 +26,12 @@ struct LeaseModel {
   BootTime timeout_at{};  // once a renewal after the start has set it
 };
 
+struct LaneRules;  // rules.h
+
 struct LiveJob {
   JobRow row;
   const JobSpec* spec = nullptr;
+  const LaneRules* rules = nullptr;
   std::string tenant;
   std::string queue;
   std::string type;

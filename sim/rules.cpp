@@ -21,7 +21,11 @@ DocumentKey queue_of(const std::string& tenant, const std::string& queue) {
 const DocumentKey kConfig{.tenant = {}, .kind = "config", .name = {}};
 DocumentKey maintenance_of(const std::string& tenant) { return {.tenant = tenant, .kind = "maintenance", .name = {}}; }
 
-bool maintained(const RuleText* rule, Instant now) { return rule && (!rule->until || *rule->until > now); }
+bool maintained(const RuleText& rule, Instant now) { return rule.exists && (!rule.until || *rule.until > now); }
+
+bool is_paused_by(const RuleText& rule) { return rule.exists && rule.paused; }
+
+std::optional<std::uint32_t> cap_in(const RuleText& rule) { return rule.exists ? rule.cap : std::nullopt; }
 
 bool is_quiet(const QuietTime& quiet, Instant now) {
   const Instant local = now + offset_at(quiet.zone, now);
@@ -67,29 +71,44 @@ void Rules::stored(const DocumentKey& key, Instant now, BootTime boot) {
   }
 }
 
-bool Rules::is_paused(const std::string& tenant, const std::string& queue) const {
-  const RuleText* const config = find(kConfig);
-  const RuleText* const settings = find(settings_of(tenant));
-  const RuleText* const lane = find(queue_of(tenant, queue));
-  return (config && config->paused) || (settings && settings->paused) || (lane && lane->paused);
+const LaneRules& Rules::lane(const std::string& tenant, const std::string& queue) {
+  const auto [found, is_new] = lanes_.try_emplace({tenant, queue});
+  if (is_new) {
+    // One that nobody has put has its place as well, for when somebody does.
+    const auto place = [&](const DocumentKey& key) {
+      return &rules_.try_emplace(key, RuleText{.exists = false}).first->second;
+    };
+    found->second = {.config = place(kConfig),
+                     .settings = place(settings_of(tenant)),
+                     .queue = place(queue_of(tenant, queue)),
+                     .default_queue = place(queue_of(tenant, "default")),
+                     .maintenance = place(maintenance_of(tenant)),
+                     .maintenance_of_all = place(maintenance_of({}))};
+  }
+  return found->second;
 }
 
-bool Rules::is_gated(const std::string& tenant, bool notifies, Instant now) const {
-  if (maintained(find(maintenance_of({})), now) || maintained(find(maintenance_of(tenant)), now)) return true;
-  const RuleText* const settings = find(settings_of(tenant));
-  if (!notifies || !settings || !settings->quiet) return false;
-  return !is_near_change(settings->quiet->zone, now) && is_quiet(*settings->quiet, now);
+bool Rules::is_paused(const LaneRules& lane) {
+  return is_paused_by(*lane.config) || is_paused_by(*lane.settings) || is_paused_by(*lane.queue);
 }
 
-bool Rules::is_settled(const std::string& tenant, Instant now, BootTime boot) {
+bool Rules::is_gated(const LaneRules& lane, bool notifies, Instant now) {
+  if (maintained(*lane.maintenance_of_all, now) || maintained(*lane.maintenance, now)) return true;
+  if (!notifies || !lane.settings->exists || !lane.settings->quiet) return false;
+  const QuietTime& quiet = *lane.settings->quiet;
+  return !is_near_change(quiet.zone, now) && is_quiet(quiet, now);
+}
+
+bool Rules::is_settled(const std::string& tenant, const LaneRules& lane, Instant now, BootTime boot) {
   BootTime& closed_at = opened_[tenant];
-  const RuleText* const settings = find(settings_of(tenant));
-  const bool near_change = settings && settings->quiet && is_near_change(settings->quiet->zone, now);
+  const RuleText& settings = *lane.settings;
+  const bool near_change = settings.exists && settings.quiet && is_near_change(settings.quiet->zone, now);
   bool was_gated = false;
   for (const Duration ago : {Duration(0s), Duration(1s), Duration(3s), kOpeningSpread}) {
-    was_gated = was_gated || is_gated(tenant, true, now - ago);
+    was_gated = was_gated || is_gated(lane, true, now - ago);
   }
-  if (near_change || was_gated || is_paused(tenant, "default")) closed_at = boot;
+  const bool is_paused = is_paused_by(*lane.config) || is_paused_by(settings) || is_paused_by(*lane.default_queue);
+  if (near_change || was_gated || is_paused) closed_at = boot;
   return closed_at + kOpeningSpread < boot;
 }
 
@@ -110,10 +129,8 @@ std::optional<std::uint32_t> Rules::cap(const std::string& tenant) const {
   const RuleText* const settings = find(settings_of(tenant));
   return settings ? settings->cap : std::nullopt;
 }
-std::optional<std::uint32_t> Rules::cap(const std::string& tenant, const std::string& queue) const {
-  const RuleText* const lane = find(queue_of(tenant, queue));
-  return lane ? lane->cap : std::nullopt;
-}
+std::optional<std::uint32_t> Rules::cap_of_tenant(const LaneRules& lane) { return cap_in(*lane.settings); }
+std::optional<std::uint32_t> Rules::cap_of_queue(const LaneRules& lane) { return cap_in(*lane.queue); }
 std::optional<std::uint32_t> Rules::cap_of_all() const {
   const RuleText* const config = find(kConfig);
   return config ? config->cap : std::nullopt;
@@ -192,7 +209,7 @@ void Rules::begins(AttemptKey key, Running running, Instant now, BootTime boot) 
     findings_.expect(this->running(running.tenant) < *most, 6, "tenant {} may run {}, and one more started",
                      running.tenant, *most);
   }
-  if (const auto most = cap(running.tenant, running.queue)) {
+  if (const auto most = cap_of_queue(lane(running.tenant, running.queue))) {
     findings_.expect(this->running(running.tenant, running.queue) < *most, 6,
                      "queue {} of {} may run {}, and one more started", running.queue, running.tenant, *most);
   }

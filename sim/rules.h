@@ -34,6 +34,16 @@ struct RuleText {
   double burst = 1;
 };
 
+// Where the rules of a tenant and one of its queues stand: looked for once, as each audit asks for those of every job.
+struct LaneRules {
+  const RuleText* config = nullptr;
+  const RuleText* settings = nullptr;
+  const RuleText* queue = nullptr;
+  const RuleText* default_queue = nullptr;
+  const RuleText* maintenance = nullptr;
+  const RuleText* maintenance_of_all = nullptr;
+};
+
 class Rules {
  public:
   explicit Rules(Findings& findings) : findings_(findings) {}
@@ -45,15 +55,17 @@ class Rules {
   void intend(const DocumentKey& key, RuleText text) { intended_[key] = std::move(text); }
   void stored(const DocumentKey& key, Instant now, BootTime boot);
 
+  // It stays where it is, and says what holds at any time.
+  const LaneRules& lane(const std::string& tenant, const std::string& queue);
+
   // Held by somebody's hand: a pause of tenant, queue or everything. (invariant 32)
-  bool is_paused(const std::string& tenant, const std::string& queue) const;
+  static bool is_paused(const LaneRules& lane);
   // Before a closed gate. (invariant 27)
-  bool is_gated(const std::string& tenant, bool notifies, Instant now) const;
+  static bool is_gated(const LaneRules& lane, bool notifies, Instant now);
   // Near enough to an opening or a change of clocks that the judge does not insist.
-  bool is_settled(const std::string& tenant, Instant now, BootTime boot);
+  bool is_settled(const std::string& tenant, const LaneRules& lane, Instant now, BootTime boot);
   // How long it is until the quiet hours of a tenant begin.
   std::optional<Duration> until_quiet(const std::string& tenant, Instant now) const;
-  const RuleText* find(const DocumentKey& key) const;
   std::uint32_t weight(const std::string& tenant) const;
 
   // ---- What runs ----
@@ -84,8 +96,9 @@ class Rules {
   std::size_t running(const std::string& tenant) const;
   std::size_t running(const std::string& tenant, const std::string& queue) const;
   std::optional<std::uint32_t> cap(const std::string& tenant) const;
-  std::optional<std::uint32_t> cap(const std::string& tenant, const std::string& queue) const;
   std::optional<std::uint32_t> cap_of_all() const;
+  static std::optional<std::uint32_t> cap_of_tenant(const LaneRules& lane);
+  static std::optional<std::uint32_t> cap_of_queue(const LaneRules& lane);
   // Whether all limits of a job let it start now, for certain.
   bool limits_allow(const std::string& tenant, const JobSpec& spec, Instant now);
   // Moves with each start and change of rules: what was startable may not be any more.
@@ -101,6 +114,7 @@ class Rules {
   };
   using LimitKey = std::pair<std::string, std::string>;  // tenant, or "" for all; name
 
+  const RuleText* find(const DocumentKey& key) const;
   bool counts(const Running& running) const { return running.until > boot_; }
   std::optional<LimitKey> effective(const std::string& tenant, const std::string& name) const;
   Bucket& refilled(const LimitKey& key, Instant now);
@@ -109,6 +123,7 @@ class Rules {
   Findings& findings_;
   std::map<DocumentKey, RuleText> intended_;
   std::map<DocumentKey, RuleText> rules_;
+  std::map<std::pair<std::string, std::string>, LaneRules> lanes_;  // by tenant and queue
   std::map<AttemptKey, Running> running_;
   std::map<LimitKey, Bucket> buckets_;
   std::vector<std::pair<LimitKey, Instant>> holds_;

@@ -1,6 +1,7 @@
 #include "sim/subjects.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace carillon::sim {
 
@@ -31,7 +32,10 @@ void Subjects::put_schedule(const ScheduleRow& row, Instant now) {
   if (!spec || !spec->fan_out) return;
   Owner& owner = owners_[row.id];
   const bool is_disturbed = plans_otherwise(owner.row, row);
-  if (owner.spec != spec && !owner.row.deleted_at) owner.previous = owner.spec;
+  if (owner.spec != spec && !owner.row.deleted_at) {
+    owner.previous = owner.spec;
+    any_previous_ = true;
+  }
   owner.spec = spec;
   owner.row = row;
   if (!is_disturbed) return;
@@ -275,7 +279,9 @@ void Subjects::end_of_transaction(Instant now, const Model& model) {
 }
 
 std::optional<std::string> Subjects::overdue(Instant now) {
-  for (auto& [id, owner] : owners_) owner.previous = nullptr;
+  if (std::exchange(any_previous_, false)) {
+    for (auto& [id, owner] : owners_) owner.previous = nullptr;
+  }
   for (const auto& [at, key] : due_) {
     if (at > now) break;
     const SubjectModel& subject = subjects_.at(key);

@@ -71,6 +71,7 @@ class Subjects {
   std::map<ScheduleId, Owner> owners_;
   std::map<SubjectKey, SubjectModel> subjects_;
   std::set<std::pair<Instant, SubjectKey>> due_;
+  bool any_previous_ = false;  // of an owner
   std::set<OutcomeKey> made_;  // occurrences that ever became a job
 
   // Of the transaction under way.

@@ -11,6 +11,8 @@ constexpr std::size_t kJobsPage = 5000;
 // How far ahead of their time far-off jobs come into memory. More than what makes a job far-off (10 minutes), and by
 // more than a round or a tick takes: what is not far-off when it is written must lie within the horizon.
 constexpr Duration kAhead = std::chrono::minutes(15);
+// A tick may come every second, and finds no more by looking further ahead each time.
+constexpr Duration kLookStep = std::chrono::seconds(10);
 
 }  // namespace
 
@@ -114,7 +116,7 @@ Result<void> Loader::load_jobs(Round& round) {
 Result<void> Loader::load_later(Round& round) {
   if (stage_ < Stage::jobs) return {};
   const Instant until = add_clamped(round.now, kAhead);
-  if (until <= horizon_) return {};
+  if (until - kLookStep <= horizon_) return {};
   TRY_ASSIGN(const std::vector<ReadyJob> jobs, store_.jobs().load_later(horizon_, until, kJobsPage));
   const bool all = jobs.size() < kJobsPage;
   // Several may be due at the same instant as the last one of a full page: go on from right before it.

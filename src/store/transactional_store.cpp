@@ -27,7 +27,14 @@ TransactionalStore::TransactionalStore(std::unique_ptr<Backend> backend, const S
 Context TransactionalStore::make_context(Transaction& transaction) {
   const Instant now = clock_.wall();
   const BootTime boot = mutant(Mutant::wall_clock_lease) ? now.time_since_epoch() : clock_.boot();
-  return {.tx = transaction, .ids = ids_, .now = now, .boot = boot, .finalized = {}, .parked = {}, .ended_along = {}};
+  return {.tx = transaction,
+          .ids = ids_,
+          .options_read = options_read_,
+          .now = now,
+          .boot = boot,
+          .finalized = {},
+          .parked = {},
+          .ended_along = {}};
 }
 
 StoreReader& TransactionalStore::reader() {

@@ -120,6 +120,7 @@ class TransactionalStore final : public Store, private JobStore, private PlanSto
   Context* group_context_ = nullptr;    // only that thread looks
 
   JobIds ids_;
+  OptionsRead options_read_;
 };
 
 }  // namespace carillon

@@ -6,6 +6,10 @@ namespace carillon {
 
 namespace {
 
+// What is read again and again is short; what is long mostly belongs to one job.
+constexpr std::size_t kOptionsKeptMax = 500;
+constexpr std::size_t kOptionsKeptBytesMax = 1000;
+
 template <typename T>
 T value_or_fail(Context& context, Result<T> read, JobId id) {
   if (read) return *std::move(read);
@@ -29,10 +33,15 @@ JobDetail detail_of(Context& context, const JobRow& row) {
 }
 
 JobOptions options_of(Context& context, const JobRow& row) {
-  if (context.read.text != row.options) {
-    context.read = {.options = value_or_fail(context, read_options(row.options), row.id), .text = row.options};
+  if (row.options.empty()) return {};
+  auto& known = context.options_read.known;
+  if (const auto found = known.find(row.options); found != known.end()) return found->second;
+  auto read = read_options(row.options);
+  if (read && row.options.size() <= kOptionsKeptBytesMax) {
+    if (known.size() >= kOptionsKeptMax) known.clear();
+    known.emplace(row.options, *read);
   }
-  return context.read.options;
+  return value_or_fail(context, std::move(read), row.id);
 }
 
 const std::string& options_text(Context& context, const JobOptions& options) {

@@ -1,6 +1,10 @@
 // What every use case works with.
 #pragma once
 
+#include <string>
+#include <unordered_map>
+#include <vector>
+
 #include "store/job_ids.h"
 #include "store/job_store.h"
 #include "store/job_text.h"
@@ -15,18 +19,24 @@ struct OptionsMemo {
   std::string text;
 };
 
+// What texts of options say that were read before: all jobs of a schedule have the same. Outlives the transaction.
+struct OptionsRead {
+  std::unordered_map<std::string, JobOptions> known;
+};
+
 struct Context {
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-const-or-ref-data-members): lives as long as one transaction, never assigned
   Transaction& tx;
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-const-or-ref-data-members)
   JobIds& ids;
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-const-or-ref-data-members)
+  OptionsRead& options_read;
   Instant now;
   BootTime boot;
   std::vector<OutcomeRow> finalized;  // outcomes that were written so far
   std::vector<OutcomeKey> parked;     // occurrences that went to the DLQ so far
   std::vector<Changed> ended_along;   // jobs that ended so far by what was done to another
   OptionsMemo written{};              // the last that were
-  OptionsMemo read{};
 };
 
 // Jobs due later than this stay out of the ready set until shortly before.

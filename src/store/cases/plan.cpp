@@ -36,6 +36,9 @@ std::unexpected<Error> no_such_subject(std::string_view subject) {
   return failed(ErrorCode::not_found, fmt::format("there is no subject {}", quoted(subject)));
 }
 
+// How many subjects are read at first: what a page holds beyond those of its schedule was read for nothing.
+constexpr std::size_t kSubjectsFirst = 8;
+
 // How many occurrences the call that deletes a schedule looks at.
 constexpr std::size_t kDeletedAtOnce = 10'000;
 
@@ -275,12 +278,17 @@ SubjectSlice subjects_of(Context& context, ScheduleId schedule, std::optional<st
   if (const auto only = after ? std::nullopt : context.tx.subject(schedule, ""); only && lives(*only, *owner)) {
     slice.rows.push_back(*only);
   }
-  std::vector<SubjectRow> rows = context.tx.subjects_above({schedule, slice.next_after}, limit);
-  slice.end = rows.size() < limit || rows.back().schedule != schedule;
-  for (SubjectRow& row : rows) {
-    if (row.schedule != schedule) break;
-    slice.next_after = row.subject;
-    if (lives(row, *owner)) slice.rows.push_back(std::move(row));
+  std::size_t left = limit;
+  for (std::size_t most = std::min(limit, kSubjectsFirst); most > 0; most = std::min(left, 4 * most)) {
+    std::vector<SubjectRow> rows = context.tx.subjects_above({schedule, slice.next_after}, most);
+    slice.end = rows.size() < most || rows.back().schedule != schedule;
+    for (SubjectRow& row : rows) {
+      if (row.schedule != schedule) break;
+      slice.next_after = row.subject;
+      if (lives(row, *owner)) slice.rows.push_back(std::move(row));
+    }
+    if (slice.end) break;
+    left -= most;
   }
   return slice;
 }

@@ -9,6 +9,8 @@ namespace {
 
 // Of one subject in one pass: more than windows can be open.
 constexpr std::size_t kOpenMax = 1000;
+// Mostly a few lie above the cursor: what a longer page holds besides is of other subjects, and read for nothing.
+constexpr std::size_t kOpenPage = 10;
 
 // Occurrences whose jobs are not there any more get an outcome: nothing else will end them (invariants 3, 20).
 bool close_lost(Context& context, const SubjectRow& row) {
@@ -22,10 +24,18 @@ bool close_lost(Context& context, const SubjectRow& row) {
     close_lost_occurrence(context, outcome);
   };
   if (row.cursor) {
-    const OutcomeKey before{row.schedule, row.subject, *row.cursor - Duration(1)};
-    for (const OutcomeRow& outcome : context.tx.outcomes_above(before, kOpenMax)) {
-      if (outcome.schedule != row.schedule || outcome.subject != row.subject) break;
-      look_at(outcome);
+    OutcomeKey after{row.schedule, row.subject, *row.cursor - Duration(1)};
+    for (std::size_t looked_at = 0; looked_at < kOpenMax; looked_at += kOpenPage) {
+      const std::vector<OutcomeRow> page = context.tx.outcomes_above(after, kOpenPage);
+      const auto is_ours = [&](const OutcomeRow& outcome) {
+        return outcome.schedule == row.schedule && outcome.subject == row.subject;
+      };
+      for (const OutcomeRow& outcome : page) {
+        if (!is_ours(outcome)) break;
+        look_at(outcome);
+      }
+      if (page.size() < kOpenPage || !is_ours(page.back())) break;
+      after.slot = page.back().slot;
     }
   } else if (const auto last = context.tx.outcome_until(row.schedule, row.subject, kInstantMax)) {
     look_at(*last);

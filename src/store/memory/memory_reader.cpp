@@ -228,11 +228,12 @@ Result<std::vector<OutcomeRow>> MemoryReader::gaps(ScheduleId schedule, std::str
 Result<std::vector<OutcomeCount>> MemoryReader::outcome_counts(ScheduleId schedule, std::int64_t day) {
   const std::scoped_lock lock(writing_);
   std::vector<OutcomeCount> found;
-  for (const auto& [key, count] : tables_.outcome_counts.rows()) {
-    const auto& [of, local_minute, outcome] = key;
+  const auto& rows = tables_.outcome_counts.rows();
+  for (auto row = rows.lower_bound({schedule, day * kMinutesOfDay, JobState{}}); row != rows.end(); ++row) {
+    const auto& [of, local_minute, outcome] = row->first;
     const DayMinute at = day_minute_of(local_minute);
-    if (of != schedule || at.day != day || count <= 0) continue;
-    found.push_back({.day = day, .minute = at.minute, .outcome = outcome, .count = count});
+    if (of != schedule || at.day != day) break;
+    if (row->second > 0) found.push_back({.day = day, .minute = at.minute, .outcome = outcome, .count = row->second});
   }
   return found;
 }

@@ -89,6 +89,7 @@ Result<std::unique_ptr<Connection>> Connection::open(const Options& options) {
 }
 
 Connection::~Connection() {
+  for (const auto& [sql, statement] : kept_) sqlite3_finalize(statement);
   // Fails only if a statement is left: each Query ends its own.
   CHECK(sqlite3_close(handle_) == SQLITE_OK);
 }
@@ -109,6 +110,19 @@ void Connection::execute(const char* sql) {
   if (failed()) return;
   const int code = sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) fail_with(code, sql);
+}
+
+void Connection::execute_kept(std::string_view sql) {
+  if (failed()) return;
+  sqlite3_stmt*& statement = kept_[sql];
+  int code = SQLITE_OK;
+  if (statement == nullptr) {
+    code = sqlite3_prepare_v3(handle_, sql.data(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT, &statement,
+                              nullptr);
+  }
+  if (code == SQLITE_OK) code = sqlite3_step(statement);
+  if (code != SQLITE_DONE) fail_with(code, sql);
+  sqlite3_reset(statement);
 }
 
 std::optional<std::string> Connection::text(const char* sql) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,6 +45,8 @@ class Connection {
 
   // One or more statements without parameters.
   void execute(const char* sql);
+  // One statement without parameters or rows that is kept, as every transaction says it again.
+  void execute_kept(std::string_view sql);
   // The first column of the first row; nothing if there is none.
   std::optional<std::int64_t> number(const char* sql);
   std::optional<std::string> text(const char* sql);
@@ -57,6 +60,7 @@ class Connection {
   Connection(sqlite3* handle, std::string path) : handle_(handle), path_(std::move(path)) {}
 
   sqlite3* handle_;
+  std::map<std::string_view, sqlite3_stmt*> kept_;  // by their text
   std::string path_;
   std::optional<Error> failure_;
 };

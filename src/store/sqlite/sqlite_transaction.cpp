@@ -62,14 +62,14 @@ void SqliteTransaction::begin() {
   names_at_begin_ = names_.mark();
   sums_ = {};
   known_subjects_.clear();
-  connection_.execute("BEGIN IMMEDIATE");
+  connection_.execute_kept("BEGIN IMMEDIATE");
   if (has_dependencies_) look_for_dependencies();
   had_dependencies_ = has_dependencies_;
 }
 
 Result<void> SqliteTransaction::commit() {
   write_sums();
-  connection_.execute("COMMIT");
+  connection_.execute_kept("COMMIT");
   if (!connection_.failed()) return {};
   Error error = *connection_.failure();
   roll_back();
@@ -89,17 +89,17 @@ void SqliteTransaction::roll_back() {
 void SqliteTransaction::savepoint() {
   names_at_savepoint_ = names_.mark();
   sums_at_savepoint_ = sums_;
-  connection_.execute("SAVEPOINT step");
+  connection_.execute_kept("SAVEPOINT step");
 }
 
 void SqliteTransaction::roll_back_to_savepoint() {
   names_.unwrite_since(names_at_savepoint_);
   sums_ = sums_at_savepoint_;
   known_subjects_.clear();
-  connection_.execute("ROLLBACK TO step");
+  connection_.execute_kept("ROLLBACK TO step");
 }
 
-void SqliteTransaction::release_savepoint() { connection_.execute("RELEASE step"); }
+void SqliteTransaction::release_savepoint() { connection_.execute_kept("RELEASE step"); }
 
 void SqliteTransaction::write_sums() {
   for (const auto& [key, change] : sums_.jobs) {
