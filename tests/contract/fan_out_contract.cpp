@@ -338,6 +338,30 @@ TEST_P(FanOutContract, ASweepOverHealthySubjectsFindsNone) {
   EXPECT_THAT(step.found, IsEmpty());
 }
 
+TEST_P(FanOutContract, ASweepLooksAtEachOnceHoweverLongItsSlices) {
+  std::vector<SubjectEdit> edits;
+  for (int i = 10; i < 60; ++i) {
+    edits.push_back({.subject = "s" + std::to_string(i), .next_at = std::optional(now() - 6min)});
+  }
+  put(edits);
+  const ScheduleId next = put_schedule("next", "{}");
+  value_of(plans().put_subjects(next, std::vector<SubjectEdit>{{.subject = "another"}}));
+
+  for (const std::size_t limit : {1U, 8U, 9U, 40U, 49U, 50U, 51U, 500U}) {
+    std::vector<std::string> found;
+    SweepStep step;
+    for (int i = 0; i < 100 && (i == 0 || !step.end); ++i) {
+      step = sweep(i == 0 ? std::nullopt : std::optional(step.next_after), limit);
+      EXPECT_LE(step.looked_at, limit);
+      for (const SweptSubject& swept : step.found) found.push_back(swept.row.subject);
+    }
+    EXPECT_TRUE(step.end);
+    ASSERT_THAT(found, SizeIs(50)) << limit;
+    EXPECT_EQ(found.front(), "s10");
+    EXPECT_EQ(found.back(), "s59");
+  }
+}
+
 TEST_P(FanOutContract, ASweepFindsWhatIsLateOrHasNoTime) {
   put({{.subject = "a", .next_at = std::optional(now() - 6min)},
        {.subject = "b"},
