@@ -399,6 +399,12 @@ Result<void> Node::plan(Round& round) {
   const auto due = planner_.next_due();
   if ((!due || *due > round.now) && !planner_.has_background()) return {};
   const BootTime begun = clock_.boot();
+  // Between two ticks too a day that is over is closed before another one is planned: the clock may have been set
+  // forward over both (invariant 3).
+  if (!round.is_tick) {
+    TRY_ASSIGN(const std::size_t overdue, finish_overdue(round));
+    cutoffs_are_behind_ = overdue == kUpkeepMax;
+  }
   TRY_ASSIGN(const Planner::Stepped stepped,
              planner_.step(round, {.schedules_max = kSchedulesMax, .leave_deliveries = cutoffs_are_behind_}));
   round.tick.duration += clock_.boot() - begun;

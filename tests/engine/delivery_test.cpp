@@ -124,6 +124,16 @@ TEST_P(EngineDeliveries, ARetryThatFellDueWhileItWasDownIsMadeAtOnce) {  // inva
   EXPECT_THAT(outcomes(), ElementsAre("ada 2026-03-03T00:00 done"));
 }
 
+TEST_P(EngineDeliveries, AClockThatIsSetForwardBetweenTwoTicksClosesDaysInTheirOrder) {  // invariants 3, 11
+  fail_always();
+  put_subject("ada");
+  run_until("2026-03-03T07:30:00Z");
+  clock.step(24h + 40min);
+  run_due();
+  EXPECT_THAT(outcomes(), ElementsAre("ada 2026-03-03T00:00 cutoff_reached", "ada 2026-03-04T00:00 cutoff_reached"));
+  EXPECT_EQ(subject("ada").last_slot, "2026-03-04");
+}
+
 TEST_P(EngineDeliveries, DownOverACutoffClosesTheOpenDay) {
   fail_always();
   put_subject("ada");
