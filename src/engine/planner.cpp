@@ -93,6 +93,19 @@ void Planner::release_subject(Round& round, ScheduleId schedule, std::string_vie
   });
 }
 
+// A subject may have been enabled by a commit whose answer was lost: nobody has let go its jobs. Costs what is held,
+// and only when schedules are read anew.
+Result<void> Planner::release_of_enabled(Round& round) {
+  for (const auto& [key, jobs] : held_) {
+    const auto& [schedule, subject] = key;
+    if (subject.empty()) continue;
+    const auto row = store_.plans().subject(schedule, subject);
+    if (!row && row.error().code != ErrorCode::not_found) return std::unexpected(row.error());
+    if (!row || row->enabled) release_subject(round, schedule, subject);
+  }
+  return {};
+}
+
 void Planner::hold(const HeldJob& held) {
   held_[HeldKey(held.schedule, held.subject)].push_back(held.job);
   const auto found = entries_.find(held.schedule);
@@ -166,7 +179,9 @@ Result<bool> Planner::load(Round& round) {
     if (row) remember(round, *row, head.next_at);
   }
   if (!heads.empty()) round.on_commit.emplace_back([this, last = heads.back().schedule] { loaded_to_ = last; });
-  return heads.size() < kLoadPage;
+  const bool has_seen_all = heads.size() < kLoadPage;
+  if (has_seen_all) TRY(release_of_enabled(round));
+  return has_seen_all;
 }
 
 // ---- Planning ---------------------------------------------------------------------------------------------------

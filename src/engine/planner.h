@@ -204,6 +204,7 @@ class Planner {
   void forget_traits(Round& round, ScheduleId id);
   void forget(Round& round, ScheduleId id);
   void release_subject(Round& round, ScheduleId schedule, std::string_view subject);
+  Result<void> release_of_enabled(Round& round);
   void set_entry(ScheduleId id, Entry entry);
   void erase_entry(ScheduleId id);
 
