@@ -110,16 +110,14 @@ void judge_delivery(const SubjectView& view) {
 
   Instant from = subject.calm_since;
   subject.due.reset();
-  if (view.owner.row.paused_until) {
-    if (*view.owner.row.paused_until == kInstantMax) return;
-    from = std::max(from, *view.owner.row.paused_until - Duration(1));
-  }
+  const auto& paused_until = view.owner.row.paused_until;
+  if (paused_until && *paused_until < kInstantMax) from = std::max(from, *paused_until - Duration(1));
   sys_days day = floor<days>(from) - days(2);
   if (subject.covered) day = std::max(day, *subject.covered + days(1));
   if (subject.passed) day = std::max(day, *subject.passed + days(1));
   while (day_of(view.rule(), day).cutoff <= from) day += days(1);
   if (view.touch.is_disturbed) subject.passed = day - days(1);
-  subject.due = std::max(day_of(view.rule(), day).start, from);
+  if (paused_until != kInstantMax) subject.due = std::max(day_of(view.rule(), day).start, from);
 }
 
 }  // namespace carillon::sim

@@ -279,8 +279,10 @@ int main(int argc, char** argv) try {
   CLI11_PARSE(app, argc, argv);
   std::signal(SIGABRT, carillon::sim::on_abort);
   // A simulated disk takes and gives back megabytes all the time: what the process has it keeps.
+  // NOLINTBEGIN(concurrency-mt-unsafe): there is one thread yet
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  // NOLINTEND(concurrency-mt-unsafe)
   return carillon::sim::run(arguments);
 } catch (const std::exception& exception) {
   std::fputs(exception.what(), stderr);

@@ -171,7 +171,9 @@ SubjectPlan anchor_windows(const PlanFacts& facts, const WindowsTrigger& trigger
     again.occurrence->slot = *end + Duration(1 + static_cast<std::int64_t>(scale_hash(stable_hash({mode}), 998)));
     plan.jobs.push_back(std::move(again));
   }
+  std::size_t open = facts.open_windows;
   if (change.cursor_end && (!end || *change.cursor_end >= *end)) {
+    open = 0;  // they lie before it: nothing waits for them any more
     if (end && *change.cursor_end > *end) {
       const std::int64_t jumped = (*change.cursor_end - *end + interval - Duration(1)) / interval;
       plan.closed.push_back(
@@ -184,7 +186,7 @@ SubjectPlan anchor_windows(const PlanFacts& facts, const WindowsTrigger& trigger
   if (!end) return plan;
   const Instant position = position_of_planned_end(*end);
   plan.position = facts.position ? std::max(*facts.position, position) : position;
-  plan.next_at = next_time(facts, trigger, *end, facts.open_windows);
+  plan.next_at = next_time(facts, trigger, *end, open);
   return plan;
 }
 

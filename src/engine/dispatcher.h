@@ -65,6 +65,8 @@ class Dispatcher {
   void add_later(PlaceId place, ReadyEntry entry, Instant when);
   // The job's row has this priority now; entries with another one are not it any more.
   void reprioritized(JobId job, int priority) { priorities_[job] = priority; }
+  // The rows may have other priorities than it was told: a job may now stand there twice, which a claim finds out.
+  void forget_reprioritized() { priorities_.clear(); }
   // As in the ready set, without entries that are not it any more.
   std::optional<ReadySet::Pick> pick(Instant now, ReadySet::For what);
   // Takes in the places that came since the last look.

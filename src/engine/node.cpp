@@ -124,6 +124,7 @@ Duration Node::step() {
     } else {
       for (const ReadySet::Pick& pick : picks_) dispatcher_.ready().put_back(pick, round.now);
       for (const Serving& serving : std::exchange(serving_, {})) put_back(serving, round.now);
+      dispatcher_.forget_reprioritized();
       if (mutant(Mutant::settlements_forgotten)) settling_.clear();
     }
     picks_.clear();
@@ -147,7 +148,7 @@ bool Node::has_work(const Round& round) const {
   return !calls_.empty() || !settling_.empty() || !due_.beats.empty() || !picks_.empty() || !loader_.is_done() ||
          round.boot >= next_tick_ || due(planner_.next_due()) || planner_.has_background() ||
          pruner_.next_at() <= round.boot || sweeper_.is_due(round.boot) || (bulk_at && *bulk_at <= round.boot) ||
-         (import_at && *import_at <= round.boot) || recover_ || planner_.has_released() || desk_.has_to_look();
+         (import_at && *import_at <= round.boot) || recover_ || !planner_.released().empty() || desk_.has_to_look();
 }
 
 Result<void> Node::write(Round& round) {
@@ -168,7 +169,10 @@ Result<void> Node::write(Round& round) {
   }
   if (loader_.is_done()) {
     sweeper_.begin(round.boot);
-    if (sweeper_.is_due(round.boot)) TRY(sweeper_.step(round));
+    if (sweeper_.is_due(round.boot)) {
+      TRY(planner_.follow(round));  // what this very round has closed is no fault that it finds
+      TRY(sweeper_.step(round));
+    }
   }
   // After all that makes jobs: a page that it reads holds those too, so that none falls between the two.
   if (loader_.has_rules() && !loader_.is_done()) TRY(loader_.step(round));
@@ -240,17 +244,19 @@ void Node::tell_ended(Round& round) {
 Instant Node::horizon(Instant now) const { return std::max(loader_.horizon(), add_clamped(now, kAhead)); }
 
 Result<void> Node::add_ready(Round& round) {
-  if (planner_.has_released() && !round.took_released) round.add_ready(planner_.take_released(round));
-  round.took_released = true;
+  round.add_ready(planner_.released());
   std::vector<ReadyJob> ready = std::exchange(round.ready, {});
   if (ready.empty()) return {};
+  for (const ReadyJob& job : std::exchange(round.reprioritized, {})) dispatcher_.reprioritized(job.id, job.priority);
   const Instant until = horizon(round.now);
   if (!loader_.is_done()) {
     // What stays on disk is the loader's to find.
     std::erase_if(ready, [&](const ReadyJob& job) { return job.run_at > until; });
     loader_.step_over(ready, round.now);
   }
-  return dispatcher_.add(ready, until, round.now);
+  TRY(dispatcher_.add(ready, until, round.now));
+  planner_.forget_released();
+  return {};
 }
 
 Duration Node::sleep_after(Instant now, BootTime boot) {
@@ -266,7 +272,7 @@ Duration Node::sleep_after(Instant now, BootTime boot) {
   const auto until_boot = [&](std::optional<BootTime> at) {
     if (at) keep_shorter(sleep, *at - boot);
   };
-  if (!settling_.empty() || !inbox_.empty() || planner_.has_released() || planner_.has_background()) return {};
+  if (!settling_.empty() || !inbox_.empty() || !planner_.released().empty() || planner_.has_background()) return {};
   if (picked_all_) return {};
   if (dispatching_ && desk_.has_to_look()) return {};
   if (dispatching_ && freed_ && dispatcher_.ready().size() > 0) return {};

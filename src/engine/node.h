@@ -131,8 +131,6 @@ class Node {
   const RuleBook& rules() const { return rules_; }
   // A handler that runs is asked to stop, after the commit.
   void ask_to_stop(Round& round, JobId job);
-  // It may stand in the ready set with another priority.
-  void reprioritized(const ReadyJob& job) { dispatcher_.reprioritized(job.id, job.priority); }
   // Attempts of a schedule that is paused or disabled do not start, after the commit.
   void take_back_of(Round& round, std::string_view tenant, std::string_view schedule,
                     std::optional<std::string_view> subject = std::nullopt);
@@ -187,6 +185,7 @@ class Node {
   Result<void> write(Round& round);
   Result<void> write_settlements(Round& round);
   Result<std::vector<Result<Settled>>> say(Round& round, const std::vector<Settling>& said);
+  void rest_limit(const Settling& settling, Instant now);
   void settled(Round& round, const Settling& settling, const Result<Settled>& answer);
   void told_settled(Round& round, const Settling& settling, const Settled& answer);
   Result<void> write_heartbeats(Round& round);

@@ -50,6 +50,7 @@ void Node::take_finished(const Round& round) {
     if (finished.how == Finished::How::returned && finished.outcome.kind == Outcome::Kind::rate_limited) {
       settling.limit = finished.outcome.limit;
       settling.limited_until = rate_limited_until(finished.outcome, round.now);
+      rest_limit(settling, round.now);
     }
     run.ending = true;
     settling_.push_back(std::move(settling));
@@ -81,6 +82,20 @@ Result<std::vector<Result<Settled>>> Node::say(Round& round, const std::vector<S
   return answers;
 }
 
+// As soon as it is heard, whatever becomes of the commit: the next start may be in this very round.
+void Node::rest_limit(const Settling& settling, Instant now) {
+  Run& run = *settling.run;
+  if (!settling.limited_until || std::exchange(run.rested_limit, true)) return;
+  dispatcher_.ready().rate_limited(run.place, settling.limit, *settling.limited_until, now, true);
+  // Nothing of the limit starts before then, not even what was claimed already.
+  const std::vector<std::string_view> limits = dispatcher_.ready().limits_of(run.place);
+  const std::string_view limit = settling.limit.empty() && !limits.empty() ? limits.front() : settling.limit;
+  take_back([&](const Run& other) {
+    const std::vector<std::string_view> others = dispatcher_.ready().limits_of(other.place);
+    return std::ranges::find(others, limit) != others.end();
+  });
+}
+
 void Node::settled(Round& round, const Settling& settling, const Result<Settled>& answer) {
   Run& run = *settling.run;
   if (run.pulled && run.over) {
@@ -106,16 +121,6 @@ void Node::settled(Round& round, const Settling& settling, const Result<Settled>
   }
   const bool unstarted = run.started_boot.load() == BootTime::zero();
   free_caps(run, unstarted, round.now);
-  if (settling.limited_until) {
-    dispatcher_.ready().rate_limited(run.place, settling.limit, *settling.limited_until, round.now, true);
-    // Nothing of the limit starts before then, not even what was claimed already.
-    const std::vector<std::string_view> limits = dispatcher_.ready().limits_of(run.place);
-    const std::string_view limit = settling.limit.empty() && !limits.empty() ? limits.front() : settling.limit;
-    take_back([&](const Run& other) {
-      const std::vector<std::string_view> others = dispatcher_.ready().limits_of(other.place);
-      return std::ranges::find(others, limit) != others.end();
-    });
-  }
   if (run.pulled) {
     run.over = true;
     desk_.remove(run);

@@ -1,6 +1,8 @@
 #include "engine/node_client.h"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "engine/job_info.h"
 #include "engine/settlement.h"
@@ -136,7 +138,7 @@ Result<JobState> NodeClient::change(std::string_view tenant, JobId id, std::opti
                                     std::optional<Instant> run_at) {
   return write<JobState>({tenant, "job.change", format_job_id(id)}, [&](Round& round) -> Result<JobState> {
     TRY_ASSIGN(const Changed change, node_.store().jobs().patch(tenant, id, {.priority = priority, .run_at = run_at}));
-    for (const ReadyJob& job : change.ready) node_.reprioritized(job);
+    std::ranges::copy(change.ready, std::back_inserter(round.reprioritized));
     return changed(node_, round, tenant, change);
   });
 }

@@ -305,6 +305,7 @@ Result<std::vector<Result<WordAnswer>>> Node::settle_pulled(Round& round, const 
       const bool is_queued = one->state == JobState::queued;
       answer = WordAnswer{
           .id = one->id, .state = one->state, .run_at = is_queued ? std::optional(one->run_at) : std::nullopt};
+      if (said[i].run) rest_limit(said[i], round.now);
     } else {
       answer = std::unexpected(one.error());
     }

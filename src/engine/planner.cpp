@@ -1,6 +1,8 @@
 #include "engine/planner.h"
 
 #include <algorithm>
+#include <iterator>
+#include <ranges>
 
 #include "base/mutant.h"
 
@@ -58,9 +60,7 @@ void Planner::remember(Round& round, const ScheduleRow& row, std::optional<Insta
     if (const auto known = entries_.find(id); known != entries_.end()) entry.traits = known->second.traits;
     set_entry(id, std::move(entry));
     if (!runs || mutant(Mutant::held_jobs_forgotten)) return;
-    if (auto held = held_.extract(HeldKey(id, ""))) {
-      released_.insert(released_.end(), held.mapped().begin(), held.mapped().end());
-    }
+    release(HeldKey(id, ""));
   });
 }
 
@@ -86,28 +86,28 @@ void Planner::forget(Round& round, ScheduleId id) {
 }
 
 void Planner::release_subject(Round& round, ScheduleId schedule, std::string_view subject) {
-  round.on_commit.emplace_back([this, key = HeldKey(schedule, std::string(subject))] {
-    if (auto held = held_.extract(key)) {
-      released_.insert(released_.end(), held.mapped().begin(), held.mapped().end());
-    }
-  });
+  round.on_commit.emplace_back([this, key = HeldKey(schedule, std::string(subject))] { release(key); });
 }
 
-// A subject may have been enabled by a commit whose answer was lost: nobody has let go its jobs. Costs what is held,
-// and only when schedules are read anew.
-Result<void> Planner::release_of_enabled(Round& round) {
-  for (const auto& [key, jobs] : held_) {
-    const auto& [schedule, subject] = key;
-    if (subject.empty()) continue;
-    const auto row = store_.plans().subject(schedule, subject);
-    if (!row && row.error().code != ErrorCode::not_found) return std::unexpected(row.error());
-    if (!row || row->enabled) release_subject(round, schedule, subject);
+void Planner::release(const HeldKey& key) {
+  const auto held = held_.find(key);
+  if (held == held_.end()) return;
+  std::ranges::copy(held->second | std::views::values, std::back_inserter(released_));
+  held_.erase(held);
+}
+
+void Planner::load_again() {
+  loaded_to_ = followers_to_ = {};
+  // A subject may have been enabled by a commit whose answer was lost. What is held by subjects is let go: a claim
+  // holds again what is still to wait.
+  for (auto held = held_.begin(); held != held_.end();) {
+    const HeldKey key = (held++)->first;
+    if (!key.second.empty()) release(key);
   }
-  return {};
 }
 
 void Planner::hold(const HeldJob& held) {
-  held_[HeldKey(held.schedule, held.subject)].push_back(held.job);
+  held_[HeldKey(held.schedule, held.subject)].insert_or_assign(held.job.id, held.job);
   const auto found = entries_.find(held.schedule);
   if (found == entries_.end() || !held.until || *held.until == kInstantMax) return;
   // It is woken when the pause ends, also if it was woken before and the clock was set back since.
@@ -116,14 +116,6 @@ void Planner::hold(const HeldJob& held) {
     entry.wake_at = held.until;
     set_entry(held.schedule, std::move(entry));
   }
-}
-
-std::vector<ReadyJob> Planner::take_released(Round& round) {
-  // They are forgotten only when they stand elsewhere for good.
-  round.on_commit.emplace_back([this, count = released_.size()] {
-    released_.erase(released_.begin(), released_.begin() + static_cast<std::ptrdiff_t>(count));
-  });
-  return released_;
 }
 
 Planner::Traits Planner::traits_of(ScheduleId id) {
@@ -179,9 +171,7 @@ Result<bool> Planner::load(Round& round) {
     if (row) remember(round, *row, head.next_at);
   }
   if (!heads.empty()) round.on_commit.emplace_back([this, last = heads.back().schedule] { loaded_to_ = last; });
-  const bool has_seen_all = heads.size() < kLoadPage;
-  if (has_seen_all) TRY(release_of_enabled(round));
-  return has_seen_all;
+  return heads.size() < kLoadPage;
 }
 
 // ---- Planning ---------------------------------------------------------------------------------------------------

@@ -42,7 +42,8 @@ class Planner {
   Result<bool> load_followers(Round& round);
   // The same of all schedules.
   Result<bool> load(Round& round);
-  void load_again() { loaded_to_ = followers_to_ = {}; }
+  // The memory may have missed a change: all of that once more.
+  void load_again();
   // The subjects of a schedule that was edited were on their way when the engine ended.
   void resume_replan(const Document& document);
   // Schedules of a tenant ("": of all) that name no zone are planned anew from now on.
@@ -136,9 +137,9 @@ class Planner {
 
   // Jobs of a schedule that is paused or disabled, or of such a subject, wait here, in memory, until it goes on.
   void hold(const HeldJob& held);
-  // Those of schedules that go on now.
-  std::vector<ReadyJob> take_released(Round& round);
-  bool has_released() const { return !released_.empty(); }
+  // Those that go on now. They stay in the memory whatever becomes of the round that takes them over.
+  const std::vector<ReadyJob>& released() const { return released_; }
+  void forget_released() { released_ = {}; }
 
  private:
   // What is known of a kind without looking at the definition again.
@@ -194,7 +195,7 @@ class Planner {
   Result<void> learnt(Round& round, const Ruling& ruling, SubjectRow subject);
   Result<void> expect_at(Round& round, const Ruling& ruling, std::string_view subject, Instant expected_at);
   Result<void> follow_slot(Round& round, const FinalizedSlot& slot);
-  Result<void> open_windows_again(Round& round, ScheduleId schedule, std::string_view subject);
+  Result<void> open_windows_again(Round& round, ScheduleId schedule, std::string_view name);
   Traits traits_of(ScheduleId id);
 
   // ---- The memory follows, after the commit ----
@@ -204,7 +205,7 @@ class Planner {
   void forget_traits(Round& round, ScheduleId id);
   void forget(Round& round, ScheduleId id);
   void release_subject(Round& round, ScheduleId schedule, std::string_view subject);
-  Result<void> release_of_enabled(Round& round);
+  void release(const HeldKey& key);
   void set_entry(ScheduleId id, Entry entry);
   void erase_entry(ScheduleId id);
 
@@ -218,7 +219,7 @@ class Planner {
   std::map<ScheduleId, Entry> entries_;
   std::set<std::pair<Instant, ScheduleId>> due_;
   std::map<std::pair<std::string, std::string>, std::set<ScheduleId>> followers_;  // by tenant and name
-  std::map<HeldKey, std::vector<ReadyJob>> held_;
+  std::map<HeldKey, std::map<JobId, ReadyJob>> held_;  // a job may be met twice after a commit that failed
   std::vector<ReadyJob> released_;
   std::uint64_t zone_changes_ = 0;
   std::map<ScheduleId, std::uint64_t> rezone_;  // by which change

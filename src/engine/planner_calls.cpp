@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "base/mutant.h"
 #include "core/window.h"
@@ -313,6 +314,7 @@ Result<EnqueuedJob> Planner::run_open_job(Round& round, const ScheduleRow& row, 
   if (entry != changed.ready.end() && (priority ? entry->priority != wanted : entry->priority > wanted)) {
     TRY_ASSIGN(const Changed patched, jobs.patch(row.tenant, open.id, {.priority = wanted, .run_at = {}}));
     round.add_ready(patched.ready);
+    std::ranges::copy(patched.ready, std::back_inserter(round.reprioritized));
   }
   return EnqueuedJob{.id = open.id, .deduplicated = true, .state = changed.state};
 }

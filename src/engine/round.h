@@ -18,6 +18,8 @@ struct Round {
   BootTime boot{};
   // What has become ready. It may stand in the ready set before the commit: the row decides when it is claimed.
   std::vector<ReadyJob> ready;
+  // Of these the ones that may stand there with another priority already.
+  std::vector<ReadyJob> reprioritized;
   // Told to listeners after the commit; counted always.
   bool listening = true;
   std::vector<EventBody> events;
@@ -27,7 +29,6 @@ struct Round {
   // How many of the outcomes of its transaction, and of what was parked in it, have been followed up.
   std::size_t followed = 0;
   std::size_t followed_parked = 0;
-  bool took_released = false;  // what the planner had released is in its ready ones
   // Called after the commit, in order; none of them if it fails.
   std::vector<std::function<void()>> on_commit;
 

@@ -34,11 +34,12 @@ struct Run {
 
   // Only the node.
   BootTime claimed_boot{};
-  BootTime beat_at{};       // when to renew the lease
-  BootTime timeout_from{};  // from when the store counts the timeout
-  bool holds_caps = true;   // counted by the ready set
-  bool over = false;        // its attempt has ended; only its thread has not
-  bool ending = false;      // how it ended is about to be written
+  BootTime beat_at{};         // when to renew the lease
+  BootTime timeout_from{};    // from when the store counts the timeout
+  bool holds_caps = true;     // counted by the ready set
+  bool over = false;          // its attempt has ended; only its thread has not
+  bool ending = false;        // how it ended is about to be written
+  bool rested_limit = false;  // its limit rests because it said so
 
   bool begin() {
     Phase expected = Phase::claimed;

@@ -169,6 +169,19 @@ TEST_P(EngineWindows, AnIntervalEditAppliesFromThePlannedEndOn) {  // invariant 
   EXPECT_THAT(windows, ElementsAre("00-01", "01-02", "02-04", "04-06"));
 }
 
+TEST_P(EngineWindows, ACursorThatIsSetOverOpenWindowsGoesOnWithoutThem) {  // invariant 21
+  put(R"({"name":"s","trigger":{"kind":"windows","interval":"1h","max_backfill":2},"job":{"type":"sync"}})");
+  answer = [](JobContext&) { return fail("not yet"); };
+  put_subject("t", R"({"cursor_end":"2026-03-03T00:00:00Z"})");
+  go_to("2026-03-03T04:01:00Z");
+  run_due();
+  EXPECT_EQ(subject("t").next_at, std::nullopt) << "two are open";
+  put_subject("t", R"({"cursor_end":"2026-03-03T02:00:00Z"})");
+  EXPECT_EQ(subject("t").next_at, at("2026-03-03T03:01:00Z"));
+  run_due();
+  EXPECT_EQ(subject("t").planned_end, at("2026-03-03T04:00:00Z"));
+}
+
 TEST_P(EngineWindows, ByHandAWindowRunsWithoutMovingTheCursor) {
   put_subject("t", R"({"cursor_end":"2026-03-03T00:00:00Z"})");
   run_until("2026-03-03T02:30:00Z");
