@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <ranges>
 #include <utility>
 
 namespace carillon {
@@ -13,8 +14,8 @@ constexpr std::size_t kSectorsPerPage = 8;
 
 }  // namespace
 
-std::size_t CachedContent::Change::size_after(std::size_t size_before) const {
-  return kind == Kind::truncate ? offset : std::max(size_before, end());
+std::size_t CachedContent::Change::size_after(std::size_t size) const {
+  return kind == Kind::truncate ? offset : std::max(size, end());
 }
 
 std::size_t CachedContent::read(std::size_t offset, std::span<char> into) const {
@@ -59,10 +60,10 @@ void CachedContent::apply(Change change) {
 
 std::vector<char> CachedContent::durable() const {
   std::vector<char> content = newest_;
-  for (auto change = unsynced_.rbegin(); change != unsynced_.rend(); ++change) {
-    content.resize(change->size_before);
-    std::ranges::copy(change->before,
-                      content.begin() + static_cast<std::ptrdiff_t>(std::min(change->offset, change->size_before)));
+  for (const Change& change : std::views::reverse(unsynced_)) {
+    content.resize(change.size_before);
+    std::ranges::copy(change.before,
+                      content.begin() + static_cast<std::ptrdiff_t>(std::min(change.offset, change.size_before)));
   }
   return content;
 }

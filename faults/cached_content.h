@@ -59,7 +59,7 @@ class CachedContent {
     std::vector<char> before;  // what it wrote over, or cut off
 
     std::size_t end() const { return offset + bytes.size(); }
-    std::size_t size_after(std::size_t size_before) const;
+    std::size_t size_after(std::size_t size) const;
   };
 
   // How many of the unsynced changes have reached each sector, and the length of the file.

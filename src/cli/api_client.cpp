@@ -145,7 +145,9 @@ class ApiClient::Transfer {
     ApiResponse& response = static_cast<Transfer*>(self_pointer)->response_;
     const std::string_view line(data, size);
     const auto read = [line](std::string_view name, std::string& into) {
-      if (line.size() <= name.size() || curl_strnequal(line.data(), name.data(), name.size()) == 0) return;
+      if (line.size() <= name.size()) return;
+      // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): both are compared as far as the name goes
+      if (curl_strnequal(line.data(), name.data(), name.size()) == 0) return;
       std::string_view value = line.substr(name.size());
       value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
       into = value.substr(0, value.find_first_of("\r\n"));

@@ -28,7 +28,7 @@ Printout print_object(const Session& session, const JsonValue& object, const std
   return {.text = render_object(object, leave_out)};
 }
 
-Printout print_done(const Session& session, const JsonValue& answer, std::string sentence) {
+Printout print_done(const Session& session, const JsonValue& answer, std::string_view sentence) {
   if (session.json()) return {.text = answer.is_null() ? "{}\n" : std::string(answer.raw()) + "\n"};
   return {.text = harmless(sentence) + "\n"};
 }

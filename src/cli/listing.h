@@ -20,7 +20,7 @@ Printout print_list(const Session& session, const Session::Page& page, const std
 Printout print_object(const Session& session, const JsonValue& object, const std::vector<std::string>& leave_out = {});
 
 // The answer as JSON, or a sentence for a person.
-Printout print_done(const Session& session, const JsonValue& answer, std::string sentence);
+Printout print_done(const Session& session, const JsonValue& answer, std::string_view sentence);
 
 // A cell with the member `field` of the item.
 template <std::size_t kSize>

@@ -30,7 +30,7 @@ class OverridesMemo {
  private:
   static constexpr std::size_t kTextsMax = 1000;
   struct TextHash {
-    using is_transparent = void;
+    using is_transparent = void;  // NOLINT(readability-identifier-naming): the standard library's name
     std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
 

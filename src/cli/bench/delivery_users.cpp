@@ -12,8 +12,8 @@ namespace {
 using std::chrono::minutes;
 
 constexpr std::int64_t kGroupsMax = 40;
-constexpr std::int64_t kFirstDue = 6 * 60;  // minutes of the day
-constexpr std::int64_t kEvening = 20 * 60;
+constexpr std::int64_t kFirstDue = 360;  // minutes of the day
+constexpr std::int64_t kEvening = 1200;
 constexpr std::int64_t kEveningMinutes = 180;
 
 }  // namespace

@@ -39,7 +39,7 @@ class DeliveryUsers {
  private:
   std::int64_t due_minute(std::int64_t number) const;
 
-  const std::int64_t count_;
+  std::int64_t count_;
 };
 
 }  // namespace carillon

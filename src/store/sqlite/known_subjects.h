@@ -57,14 +57,14 @@ class KnownSubjects {
     bool operator==(const Name&) const = default;
   };
   struct NameHash {
-    using is_transparent = void;
+    using is_transparent = void;  // NOLINT(readability-identifier-naming): the standard library's name
     std::size_t operator()(const Name& name) const {
       return std::hash<std::string_view>()(name.subject) + static_cast<std::size_t>(name.schedule.value);
     }
     std::size_t operator()(const SubjectKey& key) const { return operator()(Name{key.schedule, key.subject}); }
   };
   struct SameName {
-    using is_transparent = void;
+    using is_transparent = void;  // NOLINT(readability-identifier-naming): the standard library's name
     bool operator()(const SubjectKey& a, const SubjectKey& b) const { return a == b; }
     bool operator()(const SubjectKey& a, const Name& b) const {
       return a.schedule == b.schedule && a.subject == b.subject;
