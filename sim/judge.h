@@ -120,7 +120,7 @@ class Judge {
   void see(const KeyErased&) {}
   void see(const DependencyInserted& op);
   void see(const DependencyErased& op);
-  void see(const DocumentPut& op) { rules_.stored(op.key, now_, boot_); }
+  void see(const DocumentPut& op) { rules_.stored(op.document.key, now_, boot_); }
   void see(const DocumentErased& op) { rules_.stored(op.key, now_, boot_); }
 
   void judge_end(Ending& ending);

@@ -118,6 +118,8 @@ std::optional<bool> is_there(Transaction& tx, const Op& op) {
     const auto row = tx.job(updated->after.id);
     return row && *row == updated->after;
   }
+  if (const auto* put = std::get_if<DocumentPut>(&op)) return tx.document(put->document.key) == put->document;
+  if (const auto* erased = std::get_if<DocumentErased>(&op)) return !tx.document(erased->key);
   return std::nullopt;
 }
 

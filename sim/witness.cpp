@@ -233,7 +233,7 @@ class WitnessedTransaction final : public Transaction {
     return inner_->documents_above(after, limit);
   }
   void put_document(const Document& document) override {
-    ops_.emplace_back(DocumentPut{.key = document.key});
+    ops_.emplace_back(DocumentPut{.document = document});
     inner_->put_document(document);
   }
   void erase_document(const DocumentKey& key) override {

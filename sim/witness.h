@@ -73,7 +73,7 @@ struct DependencyErased {
   JobId child;
 };
 struct DocumentPut {
-  DocumentKey key;
+  Document document;
 };
 struct DocumentErased {
   DocumentKey key;
