@@ -102,10 +102,21 @@ std::optional<bool> is_there(Transaction& tx, const Op& op) {
     return tx.job(inserted->row.id).has_value() || tx.archived(inserted->row.id).has_value();
   }
   if (const auto* archived = std::get_if<JobArchived>(&op)) return tx.archived(archived->row.job.id).has_value();
+  if (const auto* erased = std::get_if<ArchivedErased>(&op)) return !tx.archived(erased->job);
   if (const auto* leased = std::get_if<LeaseInserted>(&op)) {
     const auto lease = tx.lease(leased->row.job);
     return lease && lease->token == leased->row.token;
   }
+  if (const auto* put = std::get_if<OutcomePut>(&op)) {
+    return tx.outcome(put->row.schedule, put->row.subject, put->row.slot) == put->row;
+  }
+  if (const auto* erased = std::get_if<OutcomeErased>(&op)) {
+    return !tx.outcome(erased->key.schedule, erased->key.subject, erased->key.slot);
+  }
+  if (const auto* erased = std::get_if<SubjectErased>(&op)) {
+    return !tx.subject(erased->key.schedule, erased->key.subject);
+  }
+  if (const auto* erased = std::get_if<ScheduleErased>(&op)) return !tx.schedule(erased->id);
   if (const auto* subject = std::get_if<SubjectPut>(&op)) {
     const auto row = tx.subject(subject->row.schedule, subject->row.subject);
     return row && row->version >= subject->row.version;
