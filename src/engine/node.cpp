@@ -89,6 +89,7 @@ bool Node::commit(Round& round, const std::function<Result<void>()>& body) {
   if (!committed) {
     // Its claims may be stored all the same, if only the answer was lost.
     recover_ = true;
+    dispatcher_.forget_reprioritized();
     // What did not happen is neither told nor counted (invariant 34).
     round.events.clear();
     round.counts = {};
@@ -124,7 +125,6 @@ Duration Node::step() {
     } else {
       for (const ReadySet::Pick& pick : picks_) dispatcher_.ready().put_back(pick, round.now);
       for (const Serving& serving : std::exchange(serving_, {})) put_back(serving, round.now);
-      dispatcher_.forget_reprioritized();
       if (mutant(Mutant::settlements_forgotten)) settling_.clear();
     }
     picks_.clear();
