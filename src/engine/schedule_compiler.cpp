@@ -1,6 +1,7 @@
 #include "engine/schedule_compiler.h"
 
 #include "base/hash.h"
+#include "core/subject.h"
 
 namespace carillon {
 
