@@ -174,8 +174,12 @@ Result<void> Node::write(Round& round) {
       TRY(sweeper_.step(round));
     }
   }
-  // After all that makes jobs: a page that it reads holds those too, so that none falls between the two.
-  if (loader_.has_rules() && !loader_.is_done()) TRY(loader_.step(round));
+  // After all that makes jobs: a page that it reads holds those too, so that none falls between the two. It steps over
+  // those that stand in memory by then.
+  if (loader_.has_rules() && !loader_.is_done()) {
+    TRY(add_ready(round));
+    TRY(loader_.step(round));
+  }
   TRY(planner_.follow(round));
   TRY(add_ready(round));
   TRY(claim(round));
