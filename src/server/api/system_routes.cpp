@@ -26,6 +26,7 @@ namespace {
 constexpr std::int64_t kPreviewDefault = 10;
 constexpr std::int64_t kPreviewMost = 1000;
 constexpr std::chrono::milliseconds kPatience = std::chrono::seconds(2);
+constexpr std::string_view kStreamRetrySeconds = "5";
 
 Result<HttpResponse> health(Services& /*services*/, const RouteCall& /*call*/) {
   return json_answer(200, R"({"status":"ok"})");
@@ -160,12 +161,20 @@ void events(Services& services, const RouteCall& call) {
   if (const auto finished = QueryFields(call.request).finish(); !finished) {
     return call.reply->send(refusal(finished.error(), "event"));
   }
-  HttpResponse head{.type = "text/event-stream"};
-  head.headers.push_back({.name = "cache-control", .value = "no-store"});
-  const std::shared_ptr<Stream> stream = call.reply->stream(std::move(head));
-  if (!stream) return;
-  stream->write(": events follow\n\n");
-  services.events.add(stream, call.caller);
+  const EventHub::Room room = services.events.add(call.caller, [&call] {
+    HttpResponse head{.type = "text/event-stream"};
+    head.headers.push_back({.name = "cache-control", .value = "no-store"});
+    return call.reply->stream(std::move(head));
+  });
+  if (room == EventHub::Room::found) return;
+  const EventHub::Options& bounds = services.events.options();
+  const bool by_key = room == EventHub::Room::key_has_enough;
+  HttpResponse refused =
+      refusal(429, "too_many_streams",
+              fmt::format("{} streams of events are open{}, as many as are allowed",
+                          by_key ? bounds.streams_of_key : bounds.streams_max, by_key ? " with this key" : ""));
+  refused.headers.push_back({.name = "retry-after", .value = std::string(kStreamRetrySeconds)});
+  call.reply->send(std::move(refused));
 }
 
 HttpResponse html(std::string body) {
@@ -220,13 +229,17 @@ void add_system_routes(RouteTable& table, Services& services) {
        .answers = {{200, "Preview"}},
        .errors = {{422, "invalid_configuration"}}},
       preview_trigger);
-  table.push_back({.method = Method::get,
-                   .path = "/v1/events",
-                   .needs = Needs::read,
-                   .runs = Runs::on_net,
-                   .doc = {.group = "System", .summary = "Events as they happen (SSE).", .answers = {{200, "Text"}}},
-                   .call = [&services](const RouteCall& call) { events(services, call); },
-                   .writes = false});
+  table.push_back(
+      {.method = Method::get,
+       .path = "/v1/events",
+       .needs = Needs::read,
+       .runs = Runs::on_net,
+       .doc = {.group = "System",
+               .summary = "Events as they happen (SSE). A stream that was not told all is told events.lost.",
+               .answers = {{200, "Text"}},
+               .errors = {{429, "too_many_streams"}}},
+       .call = [&services](const RouteCall& call) { events(services, call); },
+       .writes = false});
   table.push_back(
       {.method = Method::get,
        .path = "/openapi.json",

@@ -1,6 +1,7 @@
 // How a request is answered: at once or later, from any thread, once.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -20,6 +21,12 @@ class Stream {
   virtual bool write(std::string text) = 0;
   // The whole was sent. One that is dropped ends as well.
   virtual void end() = 0;
+  // Ends in the middle, so that the client notices: it has not read what it was sent.
+  virtual void cut() = 0;
+  // Nothing more will be sent: it has ended, or the client is gone.
+  virtual bool is_over() const = 0;
+  // Bytes that the client has not taken, of the stream and of answers before it.
+  virtual std::size_t unsent() const = 0;
 };
 
 class ReplySink {

@@ -36,7 +36,7 @@ class SinkStream final : public Stream {
     if (size == 0) return true;
     if (address_.unsent->fetch_add(size) + size > address_.unsent_max) {
       address_.unsent->fetch_sub(size);
-      if (!over_->exchange(true)) deliver(address_, OverflowMail{});
+      cut();
       return false;
     }
     if (deliver(address_, TextMail{.text = std::move(text)})) return true;
@@ -45,6 +45,11 @@ class SinkStream final : public Stream {
   }
 
   void end() override { finish(); }
+  void cut() override {
+    if (!over_->exchange(true)) deliver(address_, OverflowMail{});
+  }
+  bool is_over() const override { return over_->load(); }
+  std::size_t unsent() const override { return address_.unsent->load(); }
 
  private:
   void finish() {
