@@ -22,6 +22,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/hole.h"
 #include "daemon/config_address.h"
 #include "daemon/rehearsal_mark.h"
 #include "daemon/serve_settings.h"
@@ -270,6 +271,7 @@ class Server {
     events_.close();
     http_->stop(std::chrono::duration_cast<std::chrono::milliseconds>(config_.drain));
     host_.stop();
+    events_.stop();
     timers_.stop();
     pool_.stop();
     LogLine line(LogLevel::info, "stopped");
@@ -293,7 +295,12 @@ class Server {
     options.limits_of_type = [this](std::string_view tenant, std::string_view type) {
       return handlers_.limits(tenant, type);
     };
-    options.make_runner = [this](const std::shared_ptr<ExecutionEnvironment>& environment, std::uint32_t threads) {
+    const auto is_webhook = [this](std::string_view tenant, std::string_view type) {
+      return !handlers_.is_own(type) && handlers_.serves(tenant, type);
+    };
+    if (!reopened(Hole::breaker_of_all_tenants)) options.waits_outside = is_webhook;
+    options.make_runner = [this, is_webhook](const std::shared_ptr<ExecutionEnvironment>& environment,
+                                             std::uint32_t threads) {
       WebhookEnvironment webhooks{.sender = sender_, .port = environment->port, .finished = environment->finished};
       webhooks.target = [this](std::string_view tenant, std::string_view type) -> std::optional<WebhookTarget> {
         const auto config = handlers_.webhook(tenant, type);
@@ -301,10 +308,7 @@ class Server {
         return target_of(*config, store_->jobs().now());
       };
       return std::make_unique<SplitRunner>(std::make_unique<WebhookRunner>(std::move(webhooks)),
-                                           std::make_unique<ThreadRunner>(environment, threads),
-                                           [this](std::string_view tenant, std::string_view type) {
-                                             return !handlers_.is_own(type) && handlers_.serves(tenant, type);
-                                           });
+                                           std::make_unique<ThreadRunner>(environment, threads), is_webhook);
     };
     return options;
   }

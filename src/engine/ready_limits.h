@@ -27,6 +27,10 @@ namespace carillon {
 
 inline constexpr std::uint32_t kEveryTenant = UINT32_MAX;
 
+// The limit of a tenant's jobs that wait for somebody outside while they hold a slot. No limit that people name has a
+// space in it; it stands last, so that no other is looked at behind it.
+inline constexpr std::string_view kOutsideShare = "outside share";
+
 class ReadyLimits {
  public:
   // Every step is counted there.

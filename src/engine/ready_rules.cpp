@@ -100,7 +100,9 @@ void ReadySet::set_type_closed(std::string_view tenant, TypeId type, bool closed
 
 std::vector<std::string_view> ReadySet::limits_of(PlaceId place) const {
   std::vector<std::string_view> names;
-  for (const std::uint32_t limit : lines_[place.value].limits) names.emplace_back(limits_.name(limit));
+  for (const std::uint32_t limit : lines_[place.value].limits) {
+    if (limits_.name(limit) != kOutsideShare) names.emplace_back(limits_.name(limit));
+  }
   return names;
 }
 
@@ -135,6 +137,7 @@ std::optional<std::string> ReadySet::holds(PlaceId place, Instant now) {
   if (tenant.cap && tenant.running >= *tenant.cap) return "cap:tenant";
   if (lane.cap && lane.running >= *lane.cap) return "cap:queue";
   const auto limit = limits_.blocking(line, now);
+  if (limit && limits_.name(*limit) == kOutsideShare) return "cap:webhooks";
   return limit ? std::optional("limit:" + limits_.name(*limit)) : std::nullopt;
 }
 

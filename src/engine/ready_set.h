@@ -51,7 +51,7 @@ class ReadySet {
   const ReadyPlace& place(PlaceId id) const { return *places_[id.value]; }
   std::uint32_t place_count() const { return static_cast<std::uint32_t>(places_.size()); }
 
-  // What is taken there: the place's own limits, then those of its type.
+  // What is taken there: the place's own limits, then those of its type; without the share of what waits outside.
   std::vector<std::string_view> limits_of(PlaceId place) const;
 
   // It is due now.
@@ -136,7 +136,7 @@ class ReadySet {
   std::optional<Instant> next_opening(Instant now);
 
   // Why nothing of this place starts, in the words of explain: maintenance, paused, no_worker, quiet_hours, cap:tenant,
-  // cap:queue, limit:NAME. Nothing if it may. (invariant 33)
+  // cap:queue, cap:webhooks, limit:NAME. Nothing if it may. (invariant 33)
   std::optional<std::string> holds(PlaceId place, Instant now);
 
   // Steps in heaps and rings that picks have done so far.
