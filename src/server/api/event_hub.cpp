@@ -78,19 +78,19 @@ EventHub::Room EventHub::add(const Caller& caller, const Open& open) {
   }
   std::shared_ptr<Stream> stream = open();
   if (!stream) return Room::found;
-  listeners_.push_back({.stream = stream, .key = caller.id, .audience = audience_of(caller), .at = backlog_.end()});
+  listeners_.push_back(
+      {.stream = stream, .key = caller.id, .audience = audience_of(caller.tenants), .at = backlog_.end()});
   listening_ = listeners_.size();
   // From here on nothing is missed.
   stream->write(": events follow\n\n");
   return Room::found;
 }
 
-std::shared_ptr<EventHub::Audience> EventHub::audience_of(const Caller& caller) {
-  const auto found = std::ranges::find_if(audiences_, [&](const std::shared_ptr<Audience>& audience) {
-    return audience->caller.tenants == caller.tenants;
-  });
+std::shared_ptr<EventHub::Audience> EventHub::audience_of(const TenantSet& tenants) {
+  const auto found = std::ranges::find_if(
+      audiences_, [&](const std::shared_ptr<Audience>& audience) { return audience->tenants == tenants; });
   if (found != audiences_.end()) return *found;
-  audiences_.push_back(std::make_shared<Audience>(Audience{.caller = caller, .piece = {}}));
+  audiences_.push_back(std::make_shared<Audience>(Audience{.tenants = tenants, .piece = {}}));
   return audiences_.back();
 }
 

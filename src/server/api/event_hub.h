@@ -77,12 +77,10 @@ class EventHub {
  private:
   // Those who may see the same.
   struct Audience {
-    Caller caller;
+    TenantSet tenants;
     EventBacklog::Piece piece;  // read last: streams that are equally far are given the same
 
-    bool may_see(std::string_view tenant) const {
-      return tenant.empty() ? caller.tenants.empty() : caller.may_see(tenant);
-    }
+    bool may_see(std::string_view tenant) const { return tenant.empty() ? tenants.is_all() : tenants.has(tenant); }
   };
   using Audiences = std::vector<std::shared_ptr<Audience>>;
   struct Listener {
@@ -112,7 +110,7 @@ class EventHub {
   std::size_t unsent_share() const;
   void forget_listener(std::size_t index);
   void forget_gone();
-  std::shared_ptr<Audience> audience_of(const Caller& caller);
+  std::shared_ptr<Audience> audience_of(const TenantSet& tenants);
   void tell_on_driver(const Event& event);
 
   const Options options_;

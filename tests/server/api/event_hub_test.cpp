@@ -86,7 +86,9 @@ class FakeStream final : public Stream {
 };
 
 Caller caller(std::string key, std::vector<std::string> tenants = {}) {
-  return {.id = std::move(key), .scope = Scope::read, .tenants = std::move(tenants)};
+  return {.id = std::move(key),
+          .scope = Scope::read,
+          .tenants = tenants.empty() ? TenantSet::all() : TenantSet::of(std::move(tenants))};
 }
 
 std::shared_ptr<FakeStream> opened(EventHub& hub, const Caller& by) {
