@@ -36,6 +36,7 @@
 #include "observe/slo_watcher.h"
 #include "server/api/api.h"
 #include "server/api/handler_book.h"
+#include "server/api/quota_use.h"
 #include "server/handlers/email_handler.h"
 #include "server/handlers/exec_handler.h"
 #include "server/handlers/webhook_runner.h"
@@ -50,6 +51,7 @@ using namespace carillon::server;
 constexpr std::size_t kPoolThreads = 4;
 constexpr std::size_t kPoolWaiting = 10'000;
 constexpr std::chrono::seconds kKeepAlive(15);
+constexpr std::chrono::seconds kCountQuotas(1);
 constexpr std::chrono::minutes kLoginLength(10);
 constexpr std::size_t kDocumentsPage = 500;
 constexpr std::string_view kSqlite = "sqlite:";
@@ -203,6 +205,7 @@ class Server {
                   .timers = timers_,
                   .handlers = handlers_,
                   .hooks = hooks_,
+                  .quotas = quotas_,
                   .guard = std::move(parts.guard),
                   .pins = config_pins(loaded),
                   .metrics = [this] { return metrics_.text(); },
@@ -245,6 +248,7 @@ class Server {
     TRY(http_->start());
     keep_streams_alive();
     watch_objectives();
+    watch_quotas();
     LogLine line(LogLevel::info, "started");
     line.text("version", version())
         .text("address", format_listen({.address = config_.listen.address, .port = http_->port()}));
@@ -334,6 +338,9 @@ class Server {
     } else if (key.kind == kHookKind) {
       TRY_ASSIGN(HookConfig hook, read_stored_hook(document.body));
       hooks_.put(key.tenant, key.name, std::move(hook));
+    } else if (key.kind == kQuotasKind) {
+      TRY_ASSIGN(const Quotas quotas, read_quotas(document.body));
+      quotas_.put(key.tenant, quotas);
     }
     return {};
   }
@@ -369,6 +376,13 @@ class Server {
     timers_.after(config_.slo.eval, [this] {
       // It asks the store, and timers must be quick. Too much waits already: all the more reason to look.
       if (!pool_.run([this] { look_at_objectives(); })) look_at_objectives();
+    });
+  }
+
+  void watch_quotas() {
+    timers_.after(kCountQuotas, [this] {
+      if (!pool_.run([this] { count_tenants(services_); })) log_.write(LogLine(LogLevel::debug, "quotas not counted"));
+      watch_quotas();
     });
   }
 
@@ -409,6 +423,7 @@ class Server {
   Tenants tenants_;
   HandlerBook handlers_;
   TenantBook<HookConfig> hooks_;
+  QuotaBook quotas_;
   EventHub events_;
   Metrics metrics_;
   std::unique_ptr<EventLog> event_log_;

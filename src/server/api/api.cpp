@@ -9,6 +9,7 @@
 #include "base/hole.h"
 #include "core/job.h"
 #include "server/api/first_write.h"
+#include "server/api/quota_use.h"
 
 namespace carillon::server {
 
@@ -68,6 +69,7 @@ Api::Api(Services& services) : services_(services) {
   add_handler_routes(table_, services_);
   add_hook_routes(table_, services_);
   add_lease_routes(table_, services_);
+  add_quota_routes(table_, services_);
   add_schedule_routes(table_, services_);
   add_subject_routes(table_, services_);
   add_outcome_routes(table_, services_);
@@ -127,6 +129,11 @@ std::expected<Api::Admitted, HttpResponse> Api::admit(const HttpRequest& request
   const bool may_make = caller->scope == Scope::admin && route.writes;
   if (is_of_tenant(route) && !may_make && !services_.tenants.has(reach->tenant())) {
     return std::unexpected(no_tenant(reach->tenant()));
+  }
+  // An admin may always put a quota right.
+  if (is_of_tenant(route) && caller->scope != Scope::admin) {
+    const auto refused = services_.quotas.call(reach->tenant(), QuotaBook::Clock::now());
+    if (refused) return std::unexpected(over_quota(*refused));
   }
   return Admitted{
       .route = &route, .params = std::move(match.params), .caller = *std::move(caller), .reach = *std::move(reach)};

@@ -11,6 +11,7 @@
 #include "core/job_state.h"
 #include "server/api/job_body.h"
 #include "server/api/query_fields.h"
+#include "server/api/quota_use.h"
 #include "server/api/request_body.h"
 #include "server/api/services.h"
 
@@ -45,6 +46,9 @@ void post_job(Services& services, RouteCall call) {
     return job;
   }();
   if (!body) return call.reply->send(refusal(body.error(), "job"));
+  if (auto refused = jobs_over_quota(services, call.tenant(), {&*body, 1})) {
+    return call.reply->send(*std::move(refused));
+  }
   auto wanted = std::make_shared<JobBody>(*std::move(body));
   Node& node = services.host.node();
   node.post<Made>(
@@ -88,6 +92,7 @@ void post_batch(Services& services, RouteCall call) {
       {.tenant = call.tenant(), .created_by = call.caller.id, .defaults = services.host.node().rules().job_defaults()},
       [&services] { return services.store.jobs().new_job_id(); });
   if (!read) return call.reply->send(refusal(read.error(), "job"));
+  if (auto refused = jobs_over_quota(services, call.tenant(), *read)) return call.reply->send(*std::move(refused));
   auto wanted = std::make_shared<std::vector<JobBody>>(*std::move(read));
   call.request.body.clear();
   Node& node = services.host.node();
@@ -245,6 +250,7 @@ Result<HttpResponse> run_job(Services& services, const RouteCall& call) {
 Result<HttpResponse> rerun_job(Services& services, const RouteCall& call) {
   TRY(expect_no_body(call.request));
   TRY_ASSIGN(const JobId id, read_job_id(call.params[1]));
+  if (auto refused = job_over_quota(services, call.tenant())) return *std::move(refused);
   TRY_ASSIGN(const EnqueuedJob made, services.client_of(call.caller).rerun(call.tenant(), id));
   TRY_ASSIGN(const JobInfo info, services.host.client().job(call.tenant(), made.id));
   return json_answer(201, to_json(info));
@@ -284,7 +290,10 @@ void add_job_routes(RouteTable& table, Services& services) {
                            .summary = "Make a job. A known idempotency key answers 200 with the job that is there.",
                            .body = "NewJob",
                            .answers = {{201, "EnqueuedJob"}, {200, "EnqueuedJob"}},
-                           .errors = {{409, "idempotency_conflict"}, {422, "dependency_not_met"}}},
+                           .errors = {{409, "idempotency_conflict"},
+                                      {409, "quota_exceeded"},
+                                      {422, "dependency_not_met"},
+                                      {429, "quota_exceeded"}}},
                    .call = [&services](RouteCall call) { post_job(services, std::move(call)); },
                    .body_max = kJobBytesMax});
   table.push_back({.method = Method::post,
@@ -294,7 +303,10 @@ void add_job_routes(RouteTable& table, Services& services) {
                            .summary = "Make up to 10,000 jobs, all or none.",
                            .body = "JobBatch",
                            .answers = {{201, "BatchAnswer"}},
-                           .errors = {{409, "idempotency_conflict"}, {422, "dependency_not_met"}}},
+                           .errors = {{409, "idempotency_conflict"},
+                                      {409, "quota_exceeded"},
+                                      {422, "dependency_not_met"},
+                                      {429, "quota_exceeded"}}},
                    .call = [&services](RouteCall call) { post_batch(services, std::move(call)); },
                    .body_max = kBatchBytesMax});
   table.push_back({.method = Method::get,

@@ -17,6 +17,7 @@
 #include "server/api/event_hub.h"
 #include "server/api/handler_book.h"
 #include "server/api/hook_config.h"
+#include "server/api/quotas.h"
 #include "server/api/request_watch.h"
 #include "server/api/route.h"
 #include "server/api/tenant_book.h"
@@ -42,6 +43,7 @@ struct Services {
   Timers& timers;
   HandlerBook& handlers;
   TenantBook<HookConfig>& hooks;
+  QuotaBook& quotas;
   // NOLINTEND(cppcoreguidelines-avoid-const-or-ref-data-members)
   AddressGuard guard;                                    // of webhooks
   std::map<std::string, std::string, std::less<>> pins;  // fields of the configuration, and what has set them for good
@@ -99,6 +101,7 @@ void add_bulk_routes(RouteTable& table, Services& services);
 void add_handler_routes(RouteTable& table, Services& services);
 void add_hook_routes(RouteTable& table, Services& services);
 void add_lease_routes(RouteTable& table, Services& services);
+void add_quota_routes(RouteTable& table, Services& services);
 void add_schedule_routes(RouteTable& table, Services& services);
 void add_subject_routes(RouteTable& table, Services& services);
 void add_outcome_routes(RouteTable& table, Services& services);
