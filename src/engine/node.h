@@ -163,6 +163,7 @@ class Node {
     Outcome::Kind kind = Outcome::Kind::done;
     std::string limit;  // of rate_limited
     std::optional<Instant> limited_until;
+    bool may_teach_global = false;  // a global limit, that is: else it is closed for the job's tenant
   };
 
   Round begin_round() const;

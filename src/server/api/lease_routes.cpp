@@ -26,7 +26,10 @@ std::vector<std::string> tenants_of(const RouteCall& call) {
 }
 
 PullSender sender_of(const Services& services, const RouteCall& call) {
-  return {.tenants = tenants_of(call), .id = call.caller.id, .defaults = services.host.node().rules().job_defaults()};
+  return {.tenants = tenants_of(call),
+          .is_of_all_tenants = call.caller.tenants.empty(),
+          .id = call.caller.id,
+          .defaults = services.host.node().rules().job_defaults()};
 }
 
 HttpResponse told(const Error& error) {

@@ -16,6 +16,7 @@ namespace carillon::server {
 // Who sends it.
 struct PullSender {
   std::vector<std::string> tenants;  // whose jobs it may touch; empty: all
+  bool is_of_all_tenants = false;    // its key, whatever the call may touch
   std::string id;                    // of its key
   JobDefaults defaults;              // of the jobs that it makes
 };
