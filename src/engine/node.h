@@ -123,6 +123,8 @@ class Node {
 
   // ---- For operations, inside of a round ----
   NodeLevels levels(const Round& round) const;
+  // What is theirs alone; how busy the node is, is not told.
+  NodeLevels levels_of(const std::vector<std::string>& tenants, Instant now);
   Store& store() { return store_; }
   Planner& planner() { return planner_; }
   BulkWork& bulk() { return bulk_; }

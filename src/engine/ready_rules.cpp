@@ -10,10 +10,12 @@ const ReadySet::Tenant* ReadySet::find_tenant(std::string_view name) const {
   return found == tenant_numbers_.end() ? nullptr : &tenants_[found->second];
 }
 
-std::optional<Instant> ReadySet::oldest_due() const {
+std::optional<Instant> ReadySet::oldest_due(const std::function<bool(std::string_view)>& of_tenant) const {
   std::optional<Instant> oldest;
-  for (const ReadyLine& line : lines_) {
-    if (!line.empty() && (!oldest || line.oldest().run_at < *oldest)) oldest = line.oldest().run_at;
+  for (std::size_t i = 0; i < lines_.size(); ++i) {
+    const ReadyLine& line = lines_[i];
+    if (line.empty() || (of_tenant && !of_tenant(places_[i]->tenant))) continue;
+    if (!oldest || line.oldest().run_at < *oldest) oldest = line.oldest().run_at;
   }
   return oldest;
 }

@@ -55,8 +55,8 @@ class ReadySet {
   void add(PlaceId place, const ReadyEntry& entry);
   std::size_t size() const { return size_; }
   std::size_t size(std::string_view tenant) const;
-  // Since when the one that waits longest is due. Looks at every place.
-  std::optional<Instant> oldest_due() const;
+  // Since when the one that waits longest is due, of all or of some tenants. Looks at every place.
+  std::optional<Instant> oldest_due(const std::function<bool(std::string_view)>& of_tenant = {}) const;
 
   // Takes out all that stands at one tenant's places (tenant "": at all), or only at those that notify.
   struct Pick {
