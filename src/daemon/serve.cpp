@@ -359,7 +359,7 @@ class Server {
     if (!key) return {};
     TRY(store_->admin().put_document(
         {.key = {.tenant = {}, .kind = std::string(kKeyKind), .name = key->key.id}, .body = write_key(key->key)},
-        AuditRow{.at = now, .actor = "server", .action = "key.make", .target = key->key.id, .detail = "{}"}));
+        AuditWord{.tenant = {}, .actor = "server", .action = "key.make", .target = key->key.id}));
     keys_.put(key->key);
     return {};
   }

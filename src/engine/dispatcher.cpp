@@ -7,13 +7,6 @@
 
 namespace carillon {
 
-namespace {
-
-// One of so many slots, and at least one.
-constexpr std::size_t kLeftToOthers = 8;
-
-}  // namespace
-
 void Dispatcher::serve_only(Serves serves) {
   serves_ = std::move(serves);
   serving_changed({});
@@ -30,14 +23,9 @@ void Dispatcher::share_slots(Serves waits_outside) {
 }
 
 void Dispatcher::set_slots(std::size_t slots, Instant now) {
-  if (std::exchange(slots_, slots) == slots) return;
-  for (const std::string& tenant : sharing_) set_share(tenant, now);
-}
-
-void Dispatcher::set_share(const std::string& tenant, Instant now) {
-  const std::size_t left_to_others = std::max<std::size_t>(1, slots_ / kLeftToOthers);
-  const std::size_t share = std::max<std::size_t>(1, slots_ - std::min(slots_, left_to_others));
-  ready_.set_limit(tenant, kOutsideShare, LimitRule{.concurrency = static_cast<std::uint32_t>(share)}, now);
+  if (!waits_outside_ || std::exchange(slots_, slots) == slots) return;
+  const auto at_least_one = static_cast<std::uint32_t>(std::max<std::size_t>(1, slots));
+  ready_.set_limit({}, kOutsideShare, LimitRule{.concurrency = at_least_one}, now);
 }
 
 void Dispatcher::serving_changed(std::string_view tenant) {
@@ -53,10 +41,7 @@ void Dispatcher::ask_about(const std::string& tenant, TypeId type) {
   if (!type_limits_ && !waits_outside_) return;
   std::vector<std::string> limits;
   if (type_limits_) limits = type_limits_(tenant, name);
-  if (waits_outside_ && waits_outside_(tenant, name)) {
-    limits.emplace_back(kOutsideShare);
-    if (sharing_.insert(tenant).second) set_share(tenant, jobs_.now());
-  }
+  if (waits_outside_ && waits_outside_(tenant, name)) limits.emplace_back(kOutsideShare);
   ready_.set_type_limits(tenant, type, limits, jobs_.now());
 }
 

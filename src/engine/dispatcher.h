@@ -52,8 +52,8 @@ class Dispatcher {
   // What jobs of a type take besides the limits that they name. Asked as `serves` is.
   using TypeLimits = std::function<std::vector<std::string>(std::string_view tenant, std::string_view type)>;
   void limit_types(TypeLimits limits);
-  // Whose jobs hold a slot without using it, because they wait for somebody outside (webhooks). Those of one tenant
-  // leave at least one of the slots to others, however long they wait. Asked as `serves` is.
+  // Which jobs hold a slot without using it, because they wait for somebody outside (webhooks). They share the slots as
+  // a global limit is shared: those of one tenant leave some to others, however long they wait. Asked as `serves` is.
   void share_slots(Serves waits_outside);
   // So many there are from now on.
   void set_slots(std::size_t slots, Instant now);
@@ -101,14 +101,12 @@ class Dispatcher {
   void wait_for_their_own_time();
   void know(const std::string& tenant, TypeId type);
   void ask_about(const std::string& tenant, TypeId type);
-  void set_share(const std::string& tenant, Instant now);
 
   JobStore& jobs_;
   Serves serves_;
   TypeLimits type_limits_;
   Serves waits_outside_;
   std::size_t slots_ = 0;
-  std::set<std::string> sharing_;  // tenants of which something waits outside
   ReadySet ready_;
   std::priority_queue<Later> later_;
   std::unordered_map<JobId, int> priorities_;  // of jobs whose priority was changed, until they are picked

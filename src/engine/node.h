@@ -124,6 +124,8 @@ class Node {
 
   // ---- For operations, inside of a round ----
   NodeLevels levels(const Round& round) const;
+  // What is theirs alone; how busy the node is, is not told.
+  NodeLevels levels_of(const std::vector<std::string>& tenants, Instant now);
   Store& store() { return store_; }
   Planner& planner() { return planner_; }
   BulkWork& bulk() { return bulk_; }
@@ -164,6 +166,7 @@ class Node {
     Outcome::Kind kind = Outcome::Kind::done;
     std::string limit;  // of rate_limited
     std::optional<Instant> limited_until;
+    bool may_teach_global = false;  // a global limit, that is: else it is closed for the job's tenant
   };
 
   Round begin_round() const;

@@ -18,14 +18,11 @@ namespace {
 
 constexpr std::int64_t kPageDefault = 50;
 
-AuditRow audit_row(const RouteCall& call, Instant at, std::string_view tenant, std::string_view action,
-                   std::string target) {
-  return {.at = at,
-          .tenant = std::string(tenant),
+AuditWord word_of(const RouteCall& call, std::string_view tenant, std::string_view action, std::string target) {
+  return {.tenant = std::string(tenant),
           .actor = call.caller.actor(),
           .action = std::string(action),
-          .target = std::move(target),
-          .detail = "{}"};
+          .target = std::move(target)};
 }
 
 // ---- Keys ---------------------------------------------------------------------------------------------------------
@@ -82,7 +79,7 @@ Result<HttpResponse> make_api_key(Services& services, const RouteCall& call) {
   const auto stored = node.call<Document>([&](Round& round) -> Result<Document> {
     return node.store().admin().put_document(
         {.key = {.tenant = {}, .kind = std::string(kKeyKind), .name = made.key.id}, .body = write_key(made.key)},
-        audit_row(call, round.now, "", "key.make", made.key.id));
+        word_of(call, "", "key.make", made.key.id));
   });
   if (!stored) return std::unexpected(stored.error());
   services.keys.put(made.key);
@@ -103,9 +100,9 @@ Result<HttpResponse> delete_key(Services& services, const RouteCall& call) {
   if (!services.keys.find(id)) return failed(ErrorCode::not_found, fmt::format("there is no key {}", quoted(id)));
   if (id == call.caller.id) return failed(ErrorCode::conflict, "a key cannot delete itself: use another admin key");
   Node& node = services.host.node();
-  TRY(node.call<void>([&](Round& round) {
+  TRY(node.call<void>([&](Round& /*round*/) {
     return node.store().admin().delete_document({.tenant = {}, .kind = std::string(kKeyKind), .name = id},
-                                                audit_row(call, round.now, "", "key.delete", id));
+                                                word_of(call, "", "key.delete", id));
   }));
   services.keys.remove(id);
   return HttpResponse{.status = 204};
@@ -147,9 +144,9 @@ Result<HttpResponse> delete_tenant(Services& services, const RouteCall& call) {
     return failed(ErrorCode::conflict, fmt::format("tenant {} still has schedules: delete them first", quoted(tenant)));
   }
   Node& node = services.host.node();
-  TRY(node.call<void>([&](Round& round) {
+  TRY(node.call<void>([&](Round& /*round*/) {
     return node.store().admin().delete_document({.tenant = tenant, .kind = std::string(kTenantKind), .name = {}},
-                                                audit_row(call, round.now, tenant, "tenant.delete", tenant));
+                                                word_of(call, tenant, "tenant.delete", tenant));
   }));
   services.tenants.remove(tenant);
   return HttpResponse{.status = 204};
@@ -171,7 +168,7 @@ Result<HttpResponse> list_audit(Services& services, const RouteCall& call) {
         .text("actor", row.actor)
         .text("action", row.action)
         .text("target", row.target);
-    item.raw("detail", row.detail.empty() ? "{}" : row.detail);
+    item.raw("detail", row.detail.json());
     items.raw(item.str());
   }
   const std::string next = std::ssize(rows) == limit ? std::to_string(rows.back().sequence) : std::string();

@@ -4,16 +4,12 @@
 
 namespace carillon::server {
 
-Result<void> store_tenant(Services& services, const Round& round, const std::string& tenant, const std::string& actor) {
+Result<void> store_tenant(Services& services, const Round& /*round*/, const std::string& tenant,
+                          const std::string& actor) {
   if (services.tenants.has(tenant)) return {};
   TRY(services.host.node().store().admin().put_document(
       {.key = {.tenant = tenant, .kind = std::string(kTenantKind), .name = {}}, .body = "{}"},
-      AuditRow{.at = round.now,
-               .tenant = tenant,
-               .actor = actor,
-               .action = "tenant.make",
-               .target = tenant,
-               .detail = "{}"}));
+      AuditWord{.tenant = tenant, .actor = actor, .action = "tenant.make", .target = tenant}));
   return {};
 }
 

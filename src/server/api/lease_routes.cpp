@@ -20,8 +20,10 @@ namespace {
 constexpr std::size_t kSettleBytesMax = std::size_t{32} << 20U;
 
 PullSender sender_of(const Services& services, const RouteCall& call) {
-  return {
-      .tenants = call.reach.tenants(), .id = call.caller.id, .defaults = services.host.node().rules().job_defaults()};
+  return {.tenants = call.reach.tenants(),
+          .is_of_all_tenants = call.caller.tenants.is_all(),
+          .id = call.caller.id,
+          .defaults = services.host.node().rules().job_defaults()};
 }
 
 HttpResponse told(const Error& error) {

@@ -37,7 +37,7 @@ class WordReader {
   Result<PullWord> read(std::string_view kind, const Json& json, const std::string& path) {
     if (json.type != JsonType::object) return json_error(text_, json.offset, path, "expected an object");
     JsonFields fields(text_, json, path);
-    PullWord word{.tenants = engine_list(sender_->tenants)};
+    PullWord word{.tenants = engine_list(sender_->tenants), .speaks_for_all = sender_->is_of_all_tenants};
     if (fields.has("token")) {
       TRY_ASSIGN(word.token, fields.integer("token", {0, kTokenMax}));
     } else if (path.empty()) {

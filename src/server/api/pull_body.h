@@ -16,9 +16,10 @@ namespace carillon::server {
 
 // Who sends it.
 struct PullSender {
-  TenantSet tenants;     // whose jobs it may touch
-  std::string id;        // of its key
-  JobDefaults defaults;  // of the jobs that it makes
+  TenantSet tenants;               // whose jobs it may touch
+  bool is_of_all_tenants = false;  // its key, whatever the call may touch
+  std::string id;                  // of its key
+  JobDefaults defaults;            // of the jobs that it makes
 };
 
 // As the engine says it, where an empty list is anybody. Nobody cannot be said there: who has no tenant does not come

@@ -159,7 +159,8 @@ class WebhookRunner::Line : public std::enable_shared_from_this<WebhookRunner::L
   }
 
   void end(const RunPtr& run, Outcome outcome) {
-    environment_.finished->put({.run = run, .outcome = std::move(outcome), .closing = {}});
+    environment_.finished->put(
+        {.run = run, .outcome = std::move(outcome), .closing = {}, .said_by = Finished::SaidBy::tenant});
   }
 
   WebhookSender* const sender_;

@@ -400,7 +400,7 @@ void SqliteTransaction::erase_document(const DocumentKey& key) {
 }
 
 void SqliteTransaction::append_audit(const AuditRow& row) {
-  queries_->append_audit.run(row.at, row.tenant, row.actor, row.action, row.target, OrNull{row.detail});
+  queries_->append_audit.run(row.at, row.tenant, row.actor, row.action, row.target, row.detail.json());
 }
 
 std::size_t SqliteTransaction::erase_audit_before(Instant at, std::size_t limit) {
