@@ -35,6 +35,8 @@ class Api {
   std::expected<Admitted, HttpResponse> admit(const HttpRequest& request) const;
   std::expected<Caller, HttpResponse> caller_of(const HttpRequest& request, const Route& route) const;
   void call(const Route& route, RouteCall call) const;
+  // Where it runs; null: here.
+  WorkPool* pool_of(const Route& route, const HttpRequest& request) const;
 
   Services& services_;
   RouteTable table_;

@@ -64,7 +64,8 @@ struct Route {
   RouteDoc doc;
   std::function<void(RouteCall)> call;
   std::size_t body_max = std::size_t{1} << 20U;
-  bool writes = true;  // by an admin key it makes its tenant, if that is new
+  bool writes = true;     // by an admin key it makes its tenant, if that is new
+  bool is_vital = false;  // asked by who watches over the process: answered whatever else is under way
 };
 
 using RouteTable = std::vector<Route>;
