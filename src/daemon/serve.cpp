@@ -271,8 +271,8 @@ class Server {
   }
 
   void greet() {
-    const std::string login =
-        sessions_.make_login(Caller{.id = "page", .scope = Scope::admin}, Services::real_now(), kLoginLength);
+    const std::string login = sessions_.make_login(
+        Caller{.id = "page", .scope = Scope::admin, .tenants = TenantSet::all()}, Services::real_now(), kLoginLength);
     fmt::print("carillon {} keeps its data in {}\n", version(), without_password(config_.db));
     fmt::print("page  http://{}/#login={}  (signs in once, for 10 minutes)\n",
                format_listen({.address = config_.listen.address, .port = http_->port()}), login);
@@ -341,7 +341,7 @@ class Server {
     if (!key.tenant.empty()) tenants_.add(key.tenant);
     if (key.kind == kKeyKind) {
       TRY_ASSIGN(ApiKey known, read_key(key.name, document.body));
-      for (const std::string& tenant : known.tenants) tenants_.add(tenant);
+      for (const std::string& tenant : known.tenants.names()) tenants_.add(tenant);
       keys_.put(std::move(known));
     } else if (key.kind == kHandlerKind) {
       TRY_ASSIGN(WebhookConfig config, read_stored_webhook(document.body));

@@ -15,6 +15,7 @@
 #include "server/api/asking.h"
 #include "server/api/openapi.h"
 #include "server/api/page.h"
+#include "server/api/pull_body.h"
 #include "server/api/query_fields.h"
 #include "server/api/readiness.h"
 #include "server/api/services.h"
@@ -46,14 +47,14 @@ HttpResponse ready(ReadinessCheck& check) {
 
 std::int64_t number(std::uint64_t value) { return static_cast<std::int64_t>(value); }
 
-// Of the tenants that the caller may see, over all queues.
-Result<std::string> counts_json(Services& services, const Caller& caller) {
+// Of these tenants, over all queues.
+Result<std::string> counts_json(Services& services, const TenantSet& tenants) {
   std::map<JobState, std::int64_t> counts;
   for (const JobState state : {JobState::waiting, JobState::queued, JobState::processing, JobState::dlq}) {
     counts[state] = 0;
   }
   for (const std::string& tenant : services.tenants.all()) {
-    if (!caller.may_see(tenant)) continue;
+    if (!tenants.has(tenant)) continue;
     TRY_ASSIGN(const std::vector<StateCount> of_tenant, services.store.reader().counts(tenant));
     for (const StateCount& count : of_tenant) counts[count.state] += count.count;
   }
@@ -76,7 +77,7 @@ Result<HttpResponse> status(Services& services, const RouteCall& call) {
                                             [&node](Round& round) -> Result<NodeLevels> { return node.levels(round); });
   if (!asked) return refusal(503, "not_ready", "the engine has not answered in time");
   TRY_ASSIGN(const NodeLevels levels, *asked);
-  TRY_ASSIGN(const std::string counts, counts_json(services, call.caller));
+  TRY_ASSIGN(const std::string counts, counts_json(services, call.reach.tenants()));
   const Instant now = services.now();
   JsonObject lag;
   lag.text("planner", format_duration(levels.planner_lag));
@@ -91,7 +92,7 @@ Result<HttpResponse> status(Services& services, const RouteCall& call) {
   answer.boolean("loaded", levels.loaded).integer("ready", number(levels.ready));
   answer.integer("in_flight", number(levels.in_flight)).integer("max_concurrency", levels.max_concurrency);
   answer.integer("leases", number(levels.leases));
-  answer.integer("workers", std::ssize(node.workers().list(call.caller.tenants, now)));
+  answer.integer("workers", std::ssize(node.workers().list(engine_list(call.reach.tenants()), now)));
   answer.raw("lag", lag.str()).raw("counts", counts).raw("totals", totals.str());
   return json_answer(200, answer.str());
 }
@@ -183,11 +184,13 @@ using Work = Result<HttpResponse> (*)(Services&, const RouteCall&);
 }  // namespace
 
 void add_system_routes(RouteTable& table, Services& services) {
-  const auto add = [&](Method method, std::string_view path, Needs needs, Runs runs, RouteDoc doc, Work work) {
+  const auto add = [&](Method method, std::string_view path, About about, Needs needs, Runs runs, RouteDoc doc,
+                       Work work) {
     doc.group = "System";
     table.push_back(
         {.method = method,
          .path = path,
+         .about = about,
          .needs = needs,
          .runs = runs,
          .doc = std::move(doc),
@@ -195,12 +198,13 @@ void add_system_routes(RouteTable& table, Services& services) {
                   work](const RouteCall& call) { answer(call, "thing", [&] { return work(services, call); }); },
          .writes = false});
   };
-  add(Method::get, "/healthz", Needs::nothing, Runs::on_net,
+  add(Method::get, "/healthz", About::nothing, Needs::nothing, Runs::on_net,
       {.summary = "The process answers.", .answers = {{200, "Health"}}}, health);
   table.back().is_vital = true;
   table.push_back(
       {.method = Method::get,
        .path = "/readyz",
+       .about = About::nothing,
        .needs = Needs::read,
        .runs = Runs::in_pool,
        .doc = {.group = "System",
@@ -211,12 +215,12 @@ void add_system_routes(RouteTable& table, Services& services) {
                    const RouteCall& call) { call.reply->send(ready(*check)); },
        .writes = false,
        .is_vital = true});
-  add(Method::get, "/v1/status", Needs::read, Runs::in_pool,
+  add(Method::get, "/v1/status", About::key_tenants, Needs::read, Runs::in_pool,
       {.summary = "What waits, what runs, how late it is, and totals since the start.", .answers = {{200, "Status"}}},
       status);
-  add(Method::get, "/metrics", Needs::read, Runs::in_pool,
+  add(Method::get, "/metrics", About::server, Needs::read, Runs::in_pool,
       {.summary = "Metrics in the text format of Prometheus.", .answers = {{200, "Text"}}}, metrics);
-  add(Method::post, "/v1/preview", Needs::read, Runs::in_pool,
+  add(Method::post, "/v1/preview", About::nothing, Needs::read, Runs::in_pool,
       {.summary = "The next times of a trigger.",
        .body = "PreviewRequest",
        .answers = {{200, "Preview"}},
@@ -224,6 +228,7 @@ void add_system_routes(RouteTable& table, Services& services) {
       preview_trigger);
   table.push_back({.method = Method::get,
                    .path = "/v1/events",
+                   .about = About::key_tenants,
                    .needs = Needs::read,
                    .runs = Runs::on_net,
                    .doc = {.group = "System", .summary = "Events as they happen (SSE).", .answers = {{200, "Text"}}},
@@ -232,6 +237,7 @@ void add_system_routes(RouteTable& table, Services& services) {
   table.push_back(
       {.method = Method::get,
        .path = "/openapi.json",
+       .about = About::nothing,
        .needs = Needs::read,
        .runs = Runs::on_net,
        .doc = {.group = "System", .summary = "This reference as OpenAPI 3.1.", .answers = {{200, "Object"}}},
@@ -240,6 +246,7 @@ void add_system_routes(RouteTable& table, Services& services) {
   for (const std::string_view path : {"/", "/page.css", "/page.js"}) {
     table.push_back({.method = Method::get,
                      .path = path,
+                     .about = About::nothing,
                      .needs = Needs::nothing,
                      .runs = Runs::on_net,
                      .doc = {.group = "System", .summary = "The page.", .answers = {{200, "Text"}}},

@@ -18,6 +18,9 @@ struct HttpHeader {
   std::string value;
 };
 
+// The first one of that name, given in lower case; else null.
+const std::string* find_header(const std::vector<HttpHeader>& headers, std::string_view name);
+
 struct QueryItem {
   std::string name;  // decoded, as the value is
   std::string value;
@@ -37,7 +40,7 @@ struct HttpRequest {
   std::shared_ptr<void> held;      // what the body takes of the budget, for as long as somebody has it
 
   // The first one of that name, given in lower case; else null.
-  const std::string* header(std::string_view name) const;
+  const std::string* header(std::string_view name) const { return find_header(headers, name); }
 };
 
 struct HttpResponse {
