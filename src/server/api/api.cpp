@@ -184,7 +184,7 @@ std::optional<HttpResponse> Api::on_head(HttpRequest& head, std::size_t& body_ma
   }
   body_max = admitted->route->body_max;
   head.is_vital = admitted->route->is_vital;
-  if (!admitted->caller.id.empty()) head.payer = "key " + admitted->caller.id;
+  if (!admitted->caller.id.empty()) head.payer = admitted->caller.actor();
   head.admitted = std::make_shared<Admitted>(*std::move(admitted));
   return std::nullopt;
 }

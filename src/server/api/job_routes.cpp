@@ -62,7 +62,7 @@ void post_job(Services& services, RouteCall call) {
           const JobInfo info = info_of_new(wanted->job, made->enqueued, made->now);
           return call.reply->send(json_answer(201, with_deduplicated(to_json(info), false)));
         }
-        const bool taken = services.pool.run(call.caller.id, [&services, call, id = made->enqueued.id] {
+        const bool taken = services.pool.run(call.caller.actor(), [&services, call, id = made->enqueued.id] {
           answer(call, "job", [&]() -> Result<HttpResponse> {
             TRY_ASSIGN(const JobInfo info, services.host.client().job(call.tenant(), id));
             return json_answer(200, with_deduplicated(to_json(info), true));
@@ -203,7 +203,7 @@ class JobWait : public std::enable_shared_from_this<JobWait> {
   }
   void finish() {
     if (!end()) return;
-    const bool taken = services_.pool.run([self = shared_from_this()] {
+    const bool taken = services_.pool.run(call_.caller.actor(), [self = shared_from_this()] {
       answer(self->call_, "job", [&] { return show_job(self->services_, self->call_); });
     });
     if (!taken) call_.reply->send(refusal(503, "store_unavailable", "too many calls wait; try again"));
