@@ -263,7 +263,7 @@ std::optional<HttpResponse> Connection::take_account() {
 // What has come of a body whose length nobody has said. False: it is refused.
 bool Connection::hold_chunks() {
   if (reader_.phase() != RequestReader::Phase::body || skips_request_ || reader_.body_length()) return true;
-  const std::size_t bytes = kBodyFactor * reader_.head().body.capacity();
+  const std::size_t bytes = kBodyFactor * reader_.head().body.size();
   if (bytes <= kUncountedMax || (body_ && bytes <= body_->bytes())) return true;
   const std::size_t more = bytes - (body_ ? body_->bytes() : 0);
   if (const Budget::Room room = service_.budget->for_bytes(*account_, more); room != Budget::Room::enough) {

@@ -94,7 +94,7 @@ TEST(WorkPool, ALineThatIsFullLeavesRoomInTheOthers) {
 TEST(WorkPool, WhatWaitsAtItsEndIsDroppedAndNothingMoreIsTaken) {
   Gate gate;
   std::atomic<bool> ran = false;
-  WorkPool pool({.threads = 1, .running_each = 1, .waiting_max = 3, .waiting_each = 3});
+  WorkPool pool({.threads = 1, .running_each = 1, .waiting_max = 1'000'000'000, .waiting_each = 1'000'000'000});
   ASSERT_TRUE(pool.run("a", gate.work()));
   gate.begun.wait();
   ASSERT_TRUE(pool.run("a", [&] { ran = true; }));
