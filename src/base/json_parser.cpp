@@ -9,14 +9,12 @@
 
 #include "base/json.h"
 #include "base/json_check.h"
+#include "base/json_keys.h"
 #include "base/utf8.h"
 
 namespace carillon {
 
 namespace {
-
-// Up to this many members a key is compared with its predecessors one by one; beyond, they are sorted at the end.
-constexpr std::size_t kLinearMembersMax = 16;
 
 // Room for the members of a job.
 constexpr std::size_t kMembersUsual = 8;
@@ -42,86 +40,6 @@ void append_utf8(std::string& out, unsigned code_point) {
     byte(0x80U | (code_point & 0x3FU));
   }
 }
-
-// The keys of the objects that are being read, those of inner ones behind those of outer ones. A key that was given
-// twice is found in little memory, and in time that nobody can make long by his choice of keys.
-class OpenKeys {
- public:
-  explicit OpenKeys(std::string_view text) : text_(text) {}
-
-  struct Mark {
-    std::size_t keys;
-    std::size_t decoded;
-  };
-  Mark begin() const { return {.keys = keys_.size(), .decoded = decoded_.size()}; }
-  void end(const Mark& mark) {
-    keys_.resize(mark.keys);
-    decoded_.resize(mark.decoded);
-  }
-
-  // The key that begins at `offset` with its quote. `decoded` is what it says, if that is not what is written.
-  // False: one of the first few is the same.
-  bool add(const Mark& mark, std::size_t offset, std::string_view written, std::optional<std::string> decoded) {
-    Key key{.prefix = 0, .offset = static_cast<std::uint32_t>(offset), .decoded = kNone};
-    if (decoded) {
-      key.decoded = static_cast<std::uint32_t>(decoded_.size());
-      decoded_.push_back(*std::move(decoded));
-    }
-    if (keys_.capacity() == 0) keys_.reserve(kMembersUsual);
-    const std::string_view says = key.decoded == kNone ? written : std::string_view(decoded_.back());
-    key.prefix = prefix_of(says);
-    if (keys_.size() - mark.keys < kLinearMembersMax) {
-      for (std::size_t i = mark.keys; i < keys_.size(); ++i) {
-        if (keys_[i].prefix == key.prefix && text_of(keys_[i]) == says) return false;
-      }
-    }
-    keys_.push_back(key);
-    return true;
-  }
-
-  // Where the first key stands that had been given before.
-  std::optional<std::size_t> repeated(const Mark& mark) {
-    if (keys_.size() - mark.keys <= kLinearMembersMax) return std::nullopt;
-    const auto keys = std::span(keys_).subspan(mark.keys);
-    std::ranges::sort(keys, [this](const Key& a, const Key& b) {
-      if (a.prefix != b.prefix) return a.prefix < b.prefix;
-      const int order = text_of(a).compare(text_of(b));
-      return order != 0 ? order < 0 : a.offset < b.offset;
-    });
-    std::optional<std::size_t> first;
-    for (std::size_t i = 1; i < keys.size(); ++i) {
-      if (keys[i].prefix != keys[i - 1].prefix || text_of(keys[i]) != text_of(keys[i - 1])) continue;
-      if (!first || keys[i].offset < *first) first = keys[i].offset;
-    }
-    return first;
-  }
-
- private:
-  static constexpr std::uint32_t kNone = UINT32_MAX;
-  struct Key {
-    std::uint64_t prefix;  // the first eight bytes, in the order of the text
-    std::uint32_t offset;
-    std::uint32_t decoded;  // its number in `decoded_`
-  };
-
-  static std::uint64_t prefix_of(std::string_view text) {
-    std::uint64_t prefix = 0;
-    for (std::size_t i = 0; i < sizeof prefix; ++i) {
-      prefix = (prefix << 8U) | (i < text.size() ? static_cast<unsigned char>(text[i]) : 0U);
-    }
-    return prefix;
-  }
-  std::string_view text_of(const Key& key) const {
-    if (key.decoded != kNone) return decoded_[key.decoded];
-    // It has no escapes: the next quote is its end.
-    const std::size_t begin = key.offset + 1;
-    return text_.substr(begin, text_.find('"', begin) - begin);
-  }
-
-  std::string_view text_;
-  std::vector<Key> keys_;
-  std::vector<std::string> decoded_;
-};
 
 class Parser {
  public:
@@ -367,7 +285,7 @@ class Parser {
     if (eat('}')) return {};
     if (members_.capacity() == 0) members_.reserve(kMembersUsual);
     const std::size_t below = members_.size();
-    const OpenKeys::Mark mark = keys_.begin();
+    const JsonKeys::Mark mark = keys_.begin();
     std::size_t count = 0;
     while (true) {
       skip_space();
@@ -394,7 +312,7 @@ class Parser {
   }
 
   // A key, and the colon behind it. What it says is in `says`, for as long as the object is open.
-  Result<void> key(const OpenKeys::Mark& mark, std::string& says) {
+  Result<void> key(const JsonKeys::Mark& mark, std::string& says) {
     const std::size_t begin = position_;
     TRY(string(&says));
     const std::string_view written = text_.substr(begin + 1, position_ - begin - 2);
@@ -409,13 +327,13 @@ class Parser {
     return fail_at(offset, "", fmt::format("{} is given twice in one object", quoted(key)));
   }
 
-  Result<void> passing_member(int depth, const OpenKeys::Mark& mark) {
+  Result<void> passing_member(int depth, const JsonKeys::Mark& mark) {
     TRY(key(mark, passing_));
     passing_.clear();
     return value(depth + 1, nullptr, {});
   }
 
-  Result<void> kept_member(int depth, const OpenKeys::Mark& mark) {
+  Result<void> kept_member(int depth, const JsonKeys::Mark& mark) {
     TRY(charge(sizeof(JsonMember)));
     JsonMember one{.key = {}, .offset = static_cast<std::uint32_t>(position_), .value = {}};
     TRY(key(mark, one.key));
@@ -433,7 +351,7 @@ class Parser {
   const JsonBounds& bounds_;
   std::size_t position_ = 0;
   std::size_t kept_ = 0;
-  OpenKeys keys_;
+  JsonKeys keys_;
   std::vector<Json> items_;
   std::vector<JsonMember> members_;
   std::string passing_;  // a key that nobody keeps

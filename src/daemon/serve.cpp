@@ -3,6 +3,7 @@
 #include <carillon/version.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <malloc.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
@@ -48,8 +49,18 @@ namespace {
 
 using namespace carillon::server;
 
-constexpr std::size_t kPoolThreads = 4;
-constexpr std::size_t kPoolWaiting = 10'000;
+// When memory is given back, and from how much on that is worth it.
+constexpr auto kMemoryLook = std::chrono::seconds(1);
+constexpr std::size_t kMemoryWorth = std::size_t{16} << 20U;
+// One key leaves a thread to the others. Large bodies are read by one thread a key, calls without a key by few.
+constexpr WorkPool::Options kPool{
+    .threads = 4, .running_each = 3, .waiting_max = 10'000, .waiting_each = 5'000, .name = "api"};
+constexpr WorkPool::Options kLargePool{
+    .threads = 2, .running_each = 1, .waiting_max = 1'000, .waiting_each = 500, .name = "api-large"};
+constexpr WorkPool::Options kOpenPool{
+    .threads = 1, .running_each = 1, .waiting_max = 64, .waiting_each = 64, .name = "api-open"};
+constexpr WorkPool::Options kHookPool{
+    .threads = 2, .running_each = 2, .waiting_max = 1'000, .waiting_each = 1'000, .name = "api-hooks"};
 constexpr std::chrono::seconds kKeepAlive(15);
 constexpr std::chrono::seconds kCountQuotas(1);
 constexpr std::chrono::minutes kLoginLength(10);
@@ -194,7 +205,6 @@ class Server {
         sender_(std::make_shared<WebhookSender>(WebhookSender::Options{
             .guard = parts.guard, .ca_file = config_.webhooks_ca_file.value_or(""), .resolve = {}})),
         host_(*store_, host_options(loaded)),
-        pool_(kPoolThreads, kPoolWaiting),
         services_{.host = host_,
                   .store = *store_,
                   .keys = keys_,
@@ -202,6 +212,9 @@ class Server {
                   .tenants = tenants_,
                   .events = events_,
                   .pool = pool_,
+                  .large_pool = large_pool_,
+                  .open_pool = open_pool_,
+                  .hook_pool = hook_pool_,
                   .timers = timers_,
                   .handlers = handlers_,
                   .hooks = hooks_,
@@ -242,11 +255,17 @@ class Server {
     host_.start();
     api_ = std::make_unique<Api>(services_);
     http_ = std::make_unique<HttpServer>(
-        HttpOptions{.address = config_.listen.address, .port = config_.listen.port},
+        HttpOptions{
+            .address = config_.listen.address,
+            .port = config_.listen.port,
+            .connections_max = config_.http.connections,
+            .connections_each = config_.http.connections_each,
+            .budget = {.bytes = std::size_t{config_.http.budget_mb} << 20U, .calls_each = config_.http.calls_each}},
         [this](HttpRequest request, Reply reply) { api_->dispatch(std::move(request), std::move(reply)); },
         [this](HttpRequest& head, std::size_t& body_max) { return api_->on_head(head, body_max); });
     TRY(http_->start());
     keep_streams_alive();
+    give_memory_back();
     watch_objectives();
     watch_quotas();
     LogLine line(LogLevel::info, "started");
@@ -277,7 +296,7 @@ class Server {
     host_.stop();
     events_.stop();
     timers_.stop();
-    pool_.stop();
+    for (WorkPool* const pool : {&pool_, &large_pool_, &open_pool_, &hook_pool_}) pool->stop();
     LogLine line(LogLevel::info, "stopped");
     log_.write(line.milliseconds("uptime_ms", std::chrono::duration_cast<std::chrono::microseconds>(
                                                   std::chrono::steady_clock::now() - services_.began)));
@@ -372,6 +391,19 @@ class Server {
     });
   }
 
+  // What large bodies and answers took stays with the allocator, in pieces, unless it is told to let go.
+  void give_memory_back() {
+    timers_.after(kMemoryLook, [this] {
+      const HttpServer::UnderWay under_way = http_->under_way();
+      most_under_way_ = std::max(most_under_way_, under_way.peak);
+      if (most_under_way_ >= kMemoryWorth && under_way.bytes < most_under_way_ / 4) {
+        most_under_way_ = 0;
+        pool_.run([] { malloc_trim(0); });
+      }
+      give_memory_back();
+    });
+  }
+
   void watch_objectives() {
     timers_.after(config_.slo.eval, [this] {
       // It asks the store, and timers must be quick. Too much waits already: all the more reason to look.
@@ -431,10 +463,14 @@ class Server {
   const std::shared_ptr<WebhookSender> sender_;
   EngineHost host_;
   Timers timers_;
-  WorkPool pool_;
+  WorkPool pool_{kPool};
+  WorkPool large_pool_{kLargePool};
+  WorkPool open_pool_{kOpenPool};
+  WorkPool hook_pool_{kHookPool};
   Services services_;
   std::unique_ptr<Api> api_;
   std::unique_ptr<HttpServer> http_;
+  std::size_t most_under_way_ = 0;  // bytes, since memory was given back
   bool made_key_ = false;
 };
 

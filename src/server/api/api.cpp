@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
 #include <memory>
 #include <utility>
 
@@ -10,10 +12,17 @@
 #include "core/job.h"
 #include "server/api/first_write.h"
 #include "server/api/quota_use.h"
+#include "server/http/response_writer.h"
 
 namespace carillon::server {
 
 namespace {
+
+// Larger bodies are not read on the net thread.
+constexpr std::size_t kNetBodyMax = std::size_t{64} << 10U;
+// Of a call without a key.
+constexpr std::size_t kOpenBodyMax = std::size_t{4} << 10U;
+constexpr std::chrono::milliseconds kSilentMax = std::chrono::seconds(1);
 
 bool suffices(Scope scope, Needs needs) {
   switch (needs) {
@@ -59,6 +68,13 @@ HttpResponse no_tenant(std::string_view tenant) {
   return refusal(404, "tenant_not_found", fmt::format("there is no tenant {}", quoted(tenant)));
 }
 
+// Whether nobody waits for the answer any more. Who only says that he sends nothing more may still read: he is believed
+// while lines are short.
+bool is_abandoned(ClientState client, std::chrono::steady_clock::duration waited) {
+  if (reopened(Hole::login_in_shared_pool)) return false;
+  return client == ClientState::gone || (client == ClientState::silent && waited > kSilentMax);
+}
+
 HttpResponse unauthorized(std::string_view message) { return refusal(401, "unauthorized", message); }
 
 }  // namespace
@@ -78,9 +94,13 @@ Api::Api(Services& services) : services_(services) {
   add_clock_routes(table_, services_);
   add_slo_routes(table_, services_);
   add_system_routes(table_, services_);
-  // What a route is about and what its path names must agree.
-  for (const Route& route : table_) {
+  for (Route& route : table_) {
+    // What a route is about and what its path names must agree.
     CHECK((route.about == About::one_tenant) == route.path.starts_with("/v1/tenants/{tenant}"));
+    // Whoever adds a call that needs no key gets this with it.
+    if (route.needs == Needs::nothing && !reopened(Hole::login_in_shared_pool)) {
+      route.body_max = std::min(route.body_max, kOpenBodyMax);
+    }
   }
   router_.emplace(table_);
 }
@@ -170,6 +190,8 @@ std::optional<HttpResponse> Api::on_head(HttpRequest& head, std::size_t& body_ma
     return admitted.error();
   }
   body_max = admitted->route->body_max;
+  head.is_vital = admitted->route->is_vital;
+  if (!admitted->caller.id.empty()) head.payer = admitted->caller.actor();
   head.admitted = std::make_shared<Admitted>(*std::move(admitted));
   return std::nullopt;
 }
@@ -181,7 +203,8 @@ void Api::dispatch(HttpRequest request, Reply reply) const {
   const Route& route = *admitted->route;
   RouteCall made{.request = {.query = std::move(request.query),
                              .headers = std::move(request.headers),
-                             .body = std::move(request.body)},
+                             .body = std::move(request.body),
+                             .held = std::move(request.held)},
                  .caller = std::move(admitted->caller),
                  .reach = std::move(admitted->reach),
                  .params = std::move(admitted->params),
@@ -192,18 +215,32 @@ void Api::dispatch(HttpRequest request, Reply reply) const {
     }
     made.reply = making_tenant(services_, made.tenant(), made.caller.actor(), std::move(made.reply));
   }
-  call(route, std::move(made));
+  call(route, std::move(made), request.payer.empty() ? request.peer : request.payer);
 }
 
-void Api::call(const Route& route, RouteCall call) const {
-  if (route.runs == Runs::on_net) return route.call(std::move(call));
+WorkPool* Api::pool_of(const Route& route, const CallRequest& request) const {
+  const bool is_quick = route.runs == Runs::on_net;
+  if (!reopened(Hole::login_in_shared_pool)) {
+    if (route.needs == Needs::nothing && !is_quick) return &services_.open_pool;
+    if (route.needs == Needs::signature) return &services_.hook_pool;
+  }
+  if (!is_quick) return &services_.pool;
+  if (request.body.size() <= kNetBodyMax || reopened(Hole::parse_on_net)) return nullptr;
+  return &services_.large_pool;
+}
+
+void Api::call(const Route& route, RouteCall call, std::string_view whose) const {
+  WorkPool* const pool = pool_of(route, call.request);
+  if (pool == nullptr) return route.call(std::move(call));
   const Reply reply = call.reply;
   auto held = std::make_shared<RouteCall>(std::move(call));
-  const bool taken = services_.pool.run([&route, held] { route.call(std::move(*held)); });
-  if (taken) return;
-  HttpResponse busy = refusal(503, "store_unavailable", "too many calls wait; try again");
-  busy.headers.push_back({.name = "retry-after", .value = "1"});
-  reply->send(std::move(busy));
+  const bool taken = pool->run(whose, [&route, held, since = std::chrono::steady_clock::now()] {
+    if (is_abandoned(held->reply->client(), std::chrono::steady_clock::now() - since)) {
+      return held->reply->send(refusal(503, "client_gone", "the client was gone before its call began"));
+    }
+    route.call(std::move(*held));
+  });
+  if (!taken) reply->send(busy_response(503, "store_unavailable", "too many calls wait; try again"));
 }
 
 }  // namespace carillon::server

@@ -38,7 +38,10 @@ class Api {
   // The one place that decides what a call may touch. Or the refusal.
   static std::expected<Reach, HttpResponse> reach_of(const Route& route, const HttpRequest& request,
                                                      const std::vector<std::string>& params, const Caller& caller);
-  void call(const Route& route, RouteCall call) const;
+  // In the line of `whose`, if it does not run here.
+  void call(const Route& route, RouteCall call, std::string_view whose) const;
+  // Where it runs; null: here.
+  WorkPool* pool_of(const Route& route, const CallRequest& request) const;
 
   Services& services_;
   RouteTable table_;

@@ -22,6 +22,8 @@ namespace {
 constexpr std::size_t kBatchBytesMax = std::size_t{32} << 20U;
 constexpr std::size_t kJobBytesMax = std::size_t{2} << 20U;  // payload, meta and the rest
 constexpr std::int64_t kPageDefault = 50;
+constexpr std::size_t kPageStep = 16;  // jobs that are read before it is known how large they are
+constexpr std::size_t kPageBytesMax = std::size_t{8} << 20U;  // from which on a page is full
 constexpr Duration kWaitMax = std::chrono::seconds(60);
 
 std::string with_deduplicated(std::string job, bool deduplicated) {
@@ -38,7 +40,7 @@ struct Made {
 
 void post_job(Services& services, RouteCall call) {
   auto body = [&]() -> Result<JobBody> {
-    TRY_ASSIGN(const Json json, parse_json(call.request.body));
+    TRY_ASSIGN(const Json json, parse_sent_json(call.request.body));
     TRY_ASSIGN(JobBody job, read_job_body(call.request.body, json,
                                           {.tenant = call.tenant(),
                                            .created_by = call.caller.id,
@@ -64,7 +66,7 @@ void post_job(Services& services, RouteCall call) {
           const JobInfo info = info_of_new(wanted->job, made->enqueued, made->now);
           return call.reply->send(json_answer(201, with_deduplicated(to_json(info), false)));
         }
-        const bool taken = services.pool.run([&services, call, id = made->enqueued.id] {
+        const bool taken = services.pool.run(call.caller.actor(), [&services, call, id = made->enqueued.id] {
           answer(call, "job", [&]() -> Result<HttpResponse> {
             TRY_ASSIGN(const JobInfo info, services.host.client().job(call.tenant(), id));
             return json_answer(200, with_deduplicated(to_json(info), true));
@@ -157,10 +159,24 @@ Result<HttpResponse> list_jobs(Services& services, const RouteCall& call) {
       return invalid_field("cursor", fmt::format("query cursor: {} is not one that a list gave", quoted(*cursor)));
     before = *id;
   }
-  TRY_ASSIGN(const JobList list, services.host.client().jobs(query, before, static_cast<std::size_t>(limit)));
+  // In steps, because jobs may be large: a page of those has fewer than were asked for.
   JsonArray items;
-  for (const JobInfo& job : list.jobs) items.raw(to_json(job));
-  return list_answer(items, list.next_before ? format_job_id(list.next_before) : std::string());
+  std::size_t bytes = 0;
+  std::size_t step = kPageStep;
+  for (auto left = static_cast<std::size_t>(limit);;) {
+    const std::size_t asked = std::min(left, step);
+    TRY_ASSIGN(const JobList list, services.host.client().jobs(query, before, asked));
+    for (const JobInfo& job : list.jobs) {
+      const std::string item = to_json(job);
+      bytes += item.size();
+      items.raw(item);
+    }
+    left -= std::min(left, list.jobs.size());
+    before = list.next_before;
+    if (!before || left == 0 || list.jobs.size() < asked || bytes > kPageBytesMax) break;
+    if (bytes < kPageBytesMax / 64) step = static_cast<std::size_t>(kPageMax);
+  }
+  return list_answer(items, before ? format_job_id(before) : std::string());
 }
 
 Result<HttpResponse> show_job(Services& services, const RouteCall& call) {
@@ -192,7 +208,7 @@ class JobWait : public std::enable_shared_from_this<JobWait> {
   }
   void finish() {
     if (!end()) return;
-    const bool taken = services_.pool.run([self = shared_from_this()] {
+    const bool taken = services_.pool.run(call_.caller.actor(), [self = shared_from_this()] {
       answer(self->call_, "job", [&] { return show_job(self->services_, self->call_); });
     });
     if (!taken) call_.reply->send(refusal(503, "store_unavailable", "too many calls wait; try again"));

@@ -41,17 +41,13 @@ Result<HttpResponse> put_quotas(Services& services, const RouteCall& call) {
   if (!known && known.error().code != ErrorCode::not_found) return std::unexpected(known.error());
   TRY_ASSIGN(const std::string merged, merged_quotas(call.request.body, known ? known->body : "{}"));
   TRY_ASSIGN(const Quotas quotas, read_quotas(merged));
-  if (!known || known->body != merged) {
-    Node& node = services.host.node();
-    TRY(node.call<Document>([&](Round& round) {
-      return node.store().admin().put_document({.key = key, .body = merged}, AuditRow{.at = round.now,
-                                                                                      .tenant = call.tenant(),
-                                                                                      .actor = call.caller.actor(),
-                                                                                      .action = "quotas.put",
-                                                                                      .target = call.tenant(),
-                                                                                      .detail = merged});
-    }));
-  }
+  Node& node = services.host.node();
+  TRY(node.call<Document>([&](Round& /*round*/) {
+    return node.store().admin().put_document(
+        {.key = key, .body = merged},
+        AuditWord{
+            .tenant = call.tenant(), .actor = call.caller.actor(), .action = "quotas.put", .target = call.tenant()});
+  }));
   services.quotas.put(call.tenant(), quotas);
   TRY(count_tenant(services, call.tenant()));
   return show_quotas(services, call);

@@ -38,7 +38,7 @@ std::string with_members(const std::string& text, const Json& json, std::string_
 Result<std::string> named(const RouteCall& call) {
   const std::string& text = call.request.body;
   const std::string& name = call.params[1];
-  TRY_ASSIGN(const Json json, parse_json(text));
+  TRY_ASSIGN(const Json json, parse_sent_json(text));
   if (json.type != JsonType::object) return json_error(text, json.offset, "", "expected a schedule");
   if (const Json* const given = json.find("name")) {
     if (given->type != JsonType::string || given->text != name) {

@@ -40,6 +40,9 @@ struct Services {
   Tenants& tenants;
   EventHub& events;
   WorkPool& pool;
+  WorkPool& large_pool;  // for calls with large bodies that need no pool otherwise
+  WorkPool& open_pool;   // for calls without a key
+  WorkPool& hook_pool;   // for pushes, of which nobody knows who sends them until they are looked at
   Timers& timers;
   HandlerBook& handlers;
   TenantBook<HookConfig>& hooks;

@@ -209,6 +209,7 @@ void add_system_routes(RouteTable& table, Services& services) {
   };
   add(Method::get, "/healthz", About::nothing, Needs::nothing, Runs::on_net,
       {.summary = "The process answers.", .answers = {{200, "Health"}}}, health);
+  table.back().is_vital = true;
   table.push_back(
       {.method = Method::get,
        .path = "/readyz",
@@ -221,7 +222,8 @@ void add_system_routes(RouteTable& table, Services& services) {
                .errors = {{503, "not_ready"}, {503, "store_unavailable"}}},
        .call = [check = std::make_shared<ReadinessCheck>(services.host.node())](
                    const RouteCall& call) { call.reply->send(ready(*check)); },
-       .writes = false});
+       .writes = false,
+       .is_vital = true});
   add(Method::get, "/v1/status", About::key_tenants, Needs::read, Runs::in_pool,
       {.summary = "What waits, what runs, how late it is, and totals since the start.", .answers = {{200, "Status"}}},
       status);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -29,6 +30,13 @@ class Stream {
   virtual std::size_t unsent() const = 0;
 };
 
+// What is known of who waits for an answer.
+enum class ClientState : std::uint8_t {
+  there,
+  silent,  // it sends nothing more: it may be gone, or only wait
+  gone,
+};
+
 class ReplySink {
  public:
   ReplySink() = default;
@@ -43,6 +51,8 @@ class ReplySink {
   // Called at most once, on the net thread, if the client goes away or the server stops before the answer, or before
   // the end of a stream: who parks a call takes it back. Not called at all once the server is gone.
   virtual void on_gone(std::function<void()> gone) = 0;
+  // Any thread. Work that has waited for long asks before it begins.
+  virtual ClientState client() const { return ClientState::there; }
 };
 
 using Reply = std::shared_ptr<ReplySink>;
