@@ -76,7 +76,7 @@ Result<HttpResponse> make_api_key(Services& services, const RouteCall& call) {
                    fmt::format("tenants: there is no tenant {}; PUT /v1/tenants/{{tenant}} makes one", quoted(tenant)));
   }
   Node& node = services.host.node();
-  const auto stored = node.call<Document>([&](Round& round) -> Result<Document> {
+  const auto stored = node.call<Document>([&](Round& /*round*/) -> Result<Document> {
     return node.store().admin().put_document(
         {.key = {.tenant = {}, .kind = std::string(kKeyKind), .name = made.key.id}, .body = write_key(made.key)},
         word_of(call, "", "key.make", made.key.id));
