@@ -63,14 +63,14 @@ TEST(Budget, AnAccountHasHalfAndSmallThingsHaveTheRest) {
 TEST(Budget, CallsOfAnAccountAreCounted) {
   Budget budget({.calls_each = 2});
   const auto a = budget.account("a");
-  CallHold first(a);
+  CountHold first(a, &Account::calls);
   {
-    const CallHold second(a);
+    const CountHold second(a, &Account::calls);
     EXPECT_EQ(budget.for_call(*a), Budget::Room::none_for_account);
     EXPECT_EQ(budget.for_call(*budget.account("b")), Budget::Room::enough);
   }
   EXPECT_EQ(budget.for_call(*a), Budget::Room::enough);
-  const CallHold moved = std::move(first);
+  const CountHold moved = std::move(first);
   EXPECT_EQ(a->calls, 1U);
 }
 
@@ -194,6 +194,30 @@ TEST(HttpBudget, ConnectionsOfOneAddressAreBounded) {
     next.send(get("/echo"));
     return next.response().status == 200;
   }));
+}
+
+TEST(HttpBudget, ConnectionsOfOneKeyAreBounded) {
+  TestServer test({.budget = {.connections_each = 2}}, name_payer);
+  std::vector<RawClient> clients;
+  for (int i = 0; i < 2; ++i) {
+    clients.push_back(test.connect());
+    for (int again = 0; again < 2; ++again) {
+      clients.back().send(get("/echo", "Payer: a\r\n"));
+      EXPECT_EQ(clients.back().response().status, 200);
+    }
+  }
+  RawClient third = test.connect();
+  third.send(get("/echo", "Payer: a\r\n"));
+  const RawResponse response = third.response();
+  EXPECT_EQ(response.status, 429);
+  EXPECT_THAT(response.body, HasSubstr("2 connections are open for this key"));
+  EXPECT_TRUE(third.is_closed());
+  // One that goes on for another key makes room.
+  clients.front().send(get("/echo", "Payer: b\r\n"));
+  EXPECT_EQ(clients.front().response().status, 200);
+  RawClient fourth = test.connect();
+  fourth.send(get("/echo", "Payer: a\r\n"));
+  EXPECT_EQ(fourth.response().status, 200);
 }
 
 TEST(HttpBudget, WhoHasGoneIsKnownToThoseWhoWorkForHim) {
