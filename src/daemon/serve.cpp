@@ -225,7 +225,8 @@ class Server {
                   .slo = [this] { return slo_.json(); },
                   .rehearsal = rehearsal_.get(),
                   .store_kind = config_.db.substr(0, config_.db.find(':')),
-                  .behind_proxy = config_.behind_proxy} {
+                  .behind_proxy = config_.behind_proxy,
+                  .port = [this] { return http_->port(); }} {
     if (log_.wants(LogLevel::debug)) services_.on_request = [this](const AnsweredRequest& one) { log_request(one); };
   }
   Server(const Server&) = delete;
@@ -255,12 +256,13 @@ class Server {
     host_.start();
     api_ = std::make_unique<Api>(services_);
     http_ = std::make_unique<HttpServer>(
-        HttpOptions{
-            .address = config_.listen.address,
-            .port = config_.listen.port,
-            .connections_max = config_.http.connections,
-            .connections_each = config_.http.connections_each,
-            .budget = {.bytes = std::size_t{config_.http.budget_mb} << 20U, .calls_each = config_.http.calls_each}},
+        HttpOptions{.address = config_.listen.address,
+                    .port = config_.listen.port,
+                    .connections_max = config_.http.connections,
+                    .connections_each = config_.http.connections_each,
+                    .budget = {.bytes = std::size_t{config_.http.budget_mb} << 20U,
+                               .calls_each = config_.http.calls_each,
+                               .connections_each = config_.http.connections_each}},
         [this](HttpRequest request, Reply reply) { api_->dispatch(std::move(request), std::move(reply)); },
         [this](HttpRequest& head, std::size_t& body_max) { return api_->on_head(head, body_max); });
     TRY(http_->start());
@@ -276,8 +278,10 @@ class Server {
   }
 
   void greet() {
-    const std::string login = sessions_.make_login(
-        Caller{.id = "page", .scope = Scope::admin, .tenants = TenantSet::all()}, Services::real_now(), kLoginLength);
+    // With the admin key that was made first: there is one since the start.
+    const auto admin = keys_.first_admin(services_.now());
+    const std::string login =
+        sessions_.make_login(admin ? admin->id : std::string(), Services::real_now(), kLoginLength);
     fmt::print("carillon {} keeps its data in {}\n", version(), without_password(config_.db));
     fmt::print("page  http://{}/#login={}  (signs in once, for 10 minutes)\n",
                format_listen({.address = config_.listen.address, .port = http_->port()}), login);

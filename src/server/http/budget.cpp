@@ -11,8 +11,18 @@ Budget::Room Budget::for_bytes(const Account& account, std::size_t bytes) const 
   return bytes_ + bytes > most ? Room::none : Room::enough;
 }
 
+Budget::Room Budget::for_answer(const Account& account, std::size_t bytes) const {
+  if (bytes <= kSmallBytes) return Room::enough;
+  if (account.bytes + bytes > limits_.bytes / 4 * 3) return Room::none_for_account;
+  return bytes_ + bytes > limits_.bytes ? Room::none : Room::enough;
+}
+
 Budget::Room Budget::for_call(const Account& account) const {
   return account.calls >= limits_.calls_each ? Room::none_for_account : Room::enough;
+}
+
+Budget::Room Budget::for_connection(const Account& account) const {
+  return account.connections >= limits_.connections_each ? Room::none_for_account : Room::enough;
 }
 
 std::shared_ptr<Account> Budget::account(std::string_view name) {

@@ -2,6 +2,7 @@
 // in any order, bytes go out in the order of the requests. Net thread only.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -86,7 +87,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::string text;                      // of a stream, framed, not yet written
     std::shared_ptr<StreamOver> over;      // of a stream
     std::function<void()> gone;
-    CallHold call;
+    CountHold call;
+    std::shared_ptr<ByteHold> body;  // what was made of it may be there until the answer
   };
 
   bool may_parse() const;
@@ -112,6 +114,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::vector<std::function<void()>> take_gone();
   void call_gone();
   Phase phase() const;
+  // Bytes of answers; those that are due with their heads.
+  std::size_t unsent() const { return std::max(link_->unsent.load(), output_.bytes()); }
 
   Service& service_;
   const std::string peer_;
@@ -120,6 +124,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   OutputQueue output_;
   std::shared_ptr<Account> account_;  // of the last request
   ByteHold held_;                     // for what is not sent and not read
+  CountHold counted_;                 // on the account
   std::shared_ptr<ByteHold> body_;    // for the body that is coming
   std::deque<Exchange> exchanges_;
   std::uint64_t first_ = 0;  // the number of the first exchange

@@ -63,14 +63,14 @@ TEST(Budget, AnAccountHasHalfAndSmallThingsHaveTheRest) {
 TEST(Budget, CallsOfAnAccountAreCounted) {
   Budget budget({.calls_each = 2});
   const auto a = budget.account("a");
-  CallHold first(a);
+  CountHold first(a, &Account::calls);
   {
-    const CallHold second(a);
+    const CountHold second(a, &Account::calls);
     EXPECT_EQ(budget.for_call(*a), Budget::Room::none_for_account);
     EXPECT_EQ(budget.for_call(*budget.account("b")), Budget::Room::enough);
   }
   EXPECT_EQ(budget.for_call(*a), Budget::Room::enough);
-  const CallHold moved = std::move(first);
+  const CountHold moved = std::move(first);
   EXPECT_EQ(a->calls, 1U);
 }
 
@@ -129,7 +129,7 @@ TEST(HttpBudget, ChunksAreCountedAsTheyCome) {
 TEST(HttpBudget, AnAnswerThatFindsNoRoomIsNotGiven) {
   TestServer test({.budget = {.bytes = 8 * kMib}}, name_payer);
   RawClient client = test.connect();
-  client.send(get("/size/5000000", "Payer: a\r\n"));
+  client.send(get("/size/7000000", "Payer: a\r\n"));
   const RawResponse response = client.response();
   EXPECT_EQ(response.status, 503);
   EXPECT_EQ(response.headers.at("retry-after"), "1");
@@ -170,7 +170,7 @@ TEST(HttpBudget, CallsOfOneKeyUnderWayAreBounded) {
   EXPECT_EQ(other.response().status, 200);
   other.send(get("/echo/vital", "Payer: a\r\n"));
   EXPECT_EQ(other.response().status, 200);
-  clients.front().close();
+  clients.front().reset();
   EXPECT_TRUE(eventually([&] {
     RawClient next = test.connect();
     next.send(get("/echo", "Payer: a\r\n"));
@@ -196,6 +196,30 @@ TEST(HttpBudget, ConnectionsOfOneAddressAreBounded) {
   }));
 }
 
+TEST(HttpBudget, ConnectionsOfOneKeyAreBounded) {
+  TestServer test({.budget = {.connections_each = 2}}, name_payer);
+  std::vector<RawClient> clients;
+  for (int i = 0; i < 2; ++i) {
+    clients.push_back(test.connect());
+    for (int again = 0; again < 2; ++again) {
+      clients.back().send(get("/echo", "Payer: a\r\n"));
+      EXPECT_EQ(clients.back().response().status, 200);
+    }
+  }
+  RawClient third = test.connect();
+  third.send(get("/echo", "Payer: a\r\n"));
+  const RawResponse response = third.response();
+  EXPECT_EQ(response.status, 429);
+  EXPECT_THAT(response.body, HasSubstr("2 connections are open for this key"));
+  EXPECT_TRUE(third.is_closed());
+  // One that goes on for another key makes room.
+  clients.front().send(get("/echo", "Payer: b\r\n"));
+  EXPECT_EQ(clients.front().response().status, 200);
+  RawClient fourth = test.connect();
+  fourth.send(get("/echo", "Payer: a\r\n"));
+  EXPECT_EQ(fourth.response().status, 200);
+}
+
 TEST(HttpBudget, WhoHasGoneIsKnownToThoseWhoWorkForHim) {
   TestServer test;
   RawClient client = test.connect();
@@ -214,7 +238,7 @@ TEST(HttpBudget, WhoHasGoneIsKnownToThoseWhoWorkForHim) {
 
 // Thousands of calls that end in every way there is: the accounts are empty afterwards.
 TEST(HttpBudget, AllIsGivenBackHoweverCallsEnd) {
-  TestServer test({.body_time = 30ms, .write_time = 30ms, .budget = {.bytes = 4 * kMib, .calls_each = 50}}, name_payer);
+  TestServer test({.budget = {.bytes = 4 * kMib, .calls_each = 50}, .body_time = 30ms, .write_time = 30ms}, name_payer);
   std::atomic<std::size_t> peak = 0;
   const auto client = [&](unsigned seed) {
     std::mt19937 chance(seed);
