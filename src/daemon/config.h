@@ -87,6 +87,7 @@ struct EmailDefinition {
 
 struct HandlerDefinition {
   std::string type;
+  std::vector<std::string> tenants;  // whose jobs it runs; none named: anybody's
   std::variant<ExecDefinition, EmailDefinition> work;
 };
 

@@ -89,6 +89,15 @@ Result<std::vector<std::string>> read_limits(const GivenValue& value) {
   return *names;
 }
 
+// An empty list would read like nobody and mean everybody: it is refused.
+Result<std::vector<std::string>> read_tenants(const GivenValue& value) {
+  const auto names = read_list(value);
+  const auto is_name = [](const std::string& name) { return check_name("tenant", name).has_value(); };
+  const bool good = names && !names->empty() && std::ranges::all_of(*names, is_name);
+  if (!good) return invalid_request("a list of names of tenants; without it the handler is for all");
+  return *names;
+}
+
 Result<std::string> read_smtp(const GivenValue& value) {
   const auto url = read_text(value);
   const bool good = url && (url->starts_with("smtp://") || url->starts_with("smtps://")) && !url->ends_with("://") &&
@@ -150,10 +159,11 @@ Result<HandlerDefinition> read_handler(const std::string& type, const std::vecto
   if (const auto checked = check_name("type", type); !checked) {
     return invalid_request(fmt::format("line {}: handlers: {}", entries.front()->line, checked.error().message));
   }
-  HandlerDefinition handler{.type = type, .work = {}};
+  HandlerDefinition handler{.type = type, .tenants = {}, .work = {}};
   Fields fields(type, entries);
   std::string kind;
   TRY(fields.required("kind", kind, read_kind));
+  TRY(fields.optional("tenants", handler.tenants, read_tenants));
   if (kind == "exec") {
     TRY_ASSIGN(handler.work, read_exec(fields));
   } else {

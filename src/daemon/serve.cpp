@@ -27,6 +27,7 @@
 #include "daemon/serve_settings.h"
 #include "engine/engine_host.h"
 #include "engine/open_store.h"
+#include "engine/tenant_erasure.h"
 #include "observe/crash_line.h"
 #include "observe/event_log.h"
 #include "observe/log.h"
@@ -218,7 +219,9 @@ class Server {
   Result<void> start() {
     for (const HandlerDefinition& definition : config_.handlers) {
       TRY_ASSIGN(Handler handler, handler_of(definition));
-      handlers_.add_own(definition.type, std::visit([](const auto& work) { return work.limits; }, definition.work));
+      handlers_.add_own(definition.type,
+                        {.tenants = definition.tenants.empty() ? TenantSet::all() : TenantSet::of(definition.tenants),
+                         .limits = std::visit([](const auto& work) { return work.limits; }, definition.work)});
       host_.handle(definition.type, std::move(handler));
     }
     TRY(for_each_document(*store_, [this](const Document& document) { return remember(document); }));
@@ -293,6 +296,11 @@ class Server {
     options.limits_of_type = [this](std::string_view tenant, std::string_view type) {
       return handlers_.limits(tenant, type);
     };
+    options.tenant_erased = [this](const std::string& tenant) {
+      handlers_.remove_all(tenant);
+      hooks_.remove_all(tenant);
+      tenants_.deleted(tenant);
+    };
     options.make_runner = [this](const std::shared_ptr<ExecutionEnvironment>& environment, std::uint32_t threads) {
       WebhookEnvironment webhooks{.sender = sender_, .port = environment->port, .finished = environment->finished};
       webhooks.target = [this](std::string_view tenant, std::string_view type) -> std::optional<WebhookTarget> {
@@ -303,7 +311,7 @@ class Server {
       return std::make_unique<SplitRunner>(std::make_unique<WebhookRunner>(std::move(webhooks)),
                                            std::make_unique<ThreadRunner>(environment, threads),
                                            [this](std::string_view tenant, std::string_view type) {
-                                             return !handlers_.is_own(type) && handlers_.serves(tenant, type);
+                                             return !handlers_.is_own(tenant, type) && handlers_.serves(tenant, type);
                                            });
     };
     return options;
@@ -319,6 +327,9 @@ class Server {
 
   Result<void> remember(const Document& document) {
     const DocumentKey& key = document.key;
+    // Such documents are of nobody and come before those of any tenant.
+    if (key.kind == kErasureKind) tenants_.begin_deleting(key.name);
+    if (tenants_.is_being_deleted(key.tenant)) return {};
     if (!key.tenant.empty()) tenants_.add(key.tenant);
     if (key.kind == kKeyKind) {
       TRY_ASSIGN(ApiKey known, read_key(key.name, document.body));

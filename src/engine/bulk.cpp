@@ -265,8 +265,15 @@ Result<void> BulkWork::step(Round& round) {
 
 Result<void> BulkWork::step(Round& round, const Work& work) {
   // What is stored decides: it may have been stopped in this very round.
-  TRY_ASSIGN(const Document document, store_.admin().document(key_of(work.state)));
-  TRY_ASSIGN(BulkState state, read_bulk(document.body));
+  const auto document = store_.admin().document(key_of(work.state));
+  if (!document && document.error().code == ErrorCode::not_found) {
+    // Its tenant is being deleted.
+    round.on_commit.emplace_back(
+        [this, key = std::pair(work.state.filter.tenant, work.state.info.id)] { works_.erase(key); });
+    return {};
+  }
+  if (!document) return std::unexpected(document.error());
+  TRY_ASSIGN(BulkState state, read_bulk(document->body));
   if (state.info.state != kRunning) {
     remember(round, state, round.boot);
     return {};

@@ -37,6 +37,8 @@ struct EngineHostOptions {
   Dispatcher::Serves serves;
   // What jobs of a type take besides the limits that they name; the same holds for it.
   Dispatcher::TypeLimits limits_of_type;
+  // Nothing is left of a tenant that was deleted. Called on the driver's thread.
+  std::function<void(const std::string&)> tenant_erased;
   RuleBook::Base rules;                   // what holds beside the stored configuration
   std::optional<std::size_t> claims_max;  // in one round; nothing: as many as pays
 };

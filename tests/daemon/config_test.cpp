@@ -371,6 +371,7 @@ kind = "exec"
 argv = ["/usr/bin/report", "--json"]
 timeout = "10m"
 limits = ["disk"]
+tenants = ["acme", "globex"]
 
 [handlers."mail.send"]
 kind = "email"
@@ -395,6 +396,8 @@ TEST(Config, HandlersAreReadFromTheFile) {
   EXPECT_THAT(exec.argv, ElementsAre("/usr/bin/report", "--json"));
   EXPECT_EQ(exec.timeout, 10min);
   EXPECT_THAT(exec.limits, ElementsAre("disk"));
+  EXPECT_THAT(config.handlers[1].tenants, ElementsAre("acme", "globex"));
+  EXPECT_TRUE(config.handlers[0].tenants.empty());  // for all
 }
 
 TEST(Config, AHandlerThatCannotWorkIsRefused) {
@@ -416,6 +419,9 @@ TEST(Config, AHandlerThatCannotWorkIsRefused) {
            {"[handlers.x]\nkind = \"exec\"\nargv = [\"/a\"]\nsmtp = \"smtp://x\"", "unknown key \"smtp\""},
            {"[handlers.x]\nkind = \"exec\"\nargv = [\"/a\"]\nenv.A = \"b\"", "unknown key \"env.A\""},
            {"[handlers.x]\nkind = \"exec\"\nargv = [\"/a\"]\ntimeout = 5", "a duration"},
+           {"[handlers.x]\nkind = \"exec\"\nargv = [\"/a\"]\ntenants = []", "without it the handler is for all"},
+           {"[handlers.x]\nkind = \"exec\"\nargv = [\"/a\"]\ntenants = [\"a b\"]", "names of tenants"},
+           {"[handlers.x]\nkind = \"exec\"\nargv = [\"/a\"]\ntenants = \"all\"", "names of tenants"},
            {"[handlers.x]\nkind = \"email\"\nsmtp = \"http://x\"", "smtp://HOST:PORT"},
            {"[handlers.x]\nkind = \"email\"\nsmtp = \"smtp://a:b@x\"", "without a user"},
            {"[handlers.x]\nkind = \"email\"\nsmtp = \"smtp://x\"", "from is missing"},

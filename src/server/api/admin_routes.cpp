@@ -1,4 +1,4 @@
-// Keys, tenants, the audit trail, and signing in.
+// Keys, the audit trail, and signing in.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -76,7 +76,7 @@ Result<HttpResponse> make_api_key(Services& services, const RouteCall& call) {
                    fmt::format("tenants: there is no tenant {}; PUT /v1/tenants/{{tenant}} makes one", quoted(tenant)));
   }
   Node& node = services.host.node();
-  const auto stored = node.call<Document>([&](Round& round) -> Result<Document> {
+  const auto stored = node.call<Document>([&](Round& /*round*/) -> Result<Document> {
     return node.store().admin().put_document(
         {.key = {.tenant = {}, .kind = std::string(kKeyKind), .name = made.key.id}, .body = write_key(made.key)},
         word_of(call, "", "key.make", made.key.id));
@@ -105,50 +105,6 @@ Result<HttpResponse> delete_key(Services& services, const RouteCall& call) {
                                                 word_of(call, "", "key.delete", id));
   }));
   services.keys.remove(id);
-  return HttpResponse{.status = 204};
-}
-
-// ---- Tenants ------------------------------------------------------------------------------------------------------
-
-Result<HttpResponse> list_tenants(Services& services, const RouteCall& call) {
-  TRY(QueryFields(call.request).finish());
-  JsonArray items;
-  for (const std::string& tenant : services.tenants.all()) {
-    if (!call.reach.tenants().has(tenant)) continue;
-    JsonObject item;
-    item.text("tenant", tenant);
-    items.raw(item.str());
-  }
-  return list_answer(items);
-}
-
-Result<HttpResponse> put_tenant(Services& /*services*/, const RouteCall& call) {
-  JsonObject answer;
-  answer.text("tenant", call.tenant());
-  return json_answer(200, answer.str());  // its first write makes it
-}
-
-Result<HttpResponse> delete_tenant(Services& services, const RouteCall& call) {
-  const std::string& tenant = call.tenant();
-  if (tenant == kDefaultTenant) return failed(ErrorCode::conflict, "the tenant default is always there");
-  TRY_ASSIGN(const std::vector<StateCount> counts, services.store.reader().counts(tenant));
-  for (const StateCount& count : counts) {
-    if (count.count > 0 && !is_final(count.state)) {
-      return failed(ErrorCode::conflict,
-                    fmt::format("tenant {} still has {} jobs that are {}: cancel or discard them first", quoted(tenant),
-                                count.count, to_string(count.state)));
-    }
-  }
-  TRY_ASSIGN(const std::vector<ScheduleRow> schedules, services.store.reader().schedules(tenant, "", 1));
-  if (!schedules.empty()) {
-    return failed(ErrorCode::conflict, fmt::format("tenant {} still has schedules: delete them first", quoted(tenant)));
-  }
-  Node& node = services.host.node();
-  TRY(node.call<void>([&](Round& /*round*/) {
-    return node.store().admin().delete_document({.tenant = tenant, .kind = std::string(kTenantKind), .name = {}},
-                                                word_of(call, tenant, "tenant.delete", tenant));
-  }));
-  services.tenants.remove(tenant);
   return HttpResponse{.status = 204};
 }
 
@@ -226,15 +182,6 @@ void add_admin_routes(RouteTable& table, Services& services) {
       {.summary = "Keys, without their secrets.", .answers = {{200, "KeyList"}}}, list_keys);
   add(Method::remove, "/v1/keys/{id}", About::server, Needs::admin, "key",
       {.summary = "Revoke a key, at once.", .answers = {{204, ""}}}, delete_key);
-  add(Method::get, "/v1/tenants", About::key_tenants, Needs::read, "tenant",
-      {.summary = "Tenants that the key may see.", .answers = {{200, "TenantList"}}}, list_tenants);
-  add(Method::put, "/v1/tenants/{tenant}", About::one_tenant, Needs::admin, "tenant",
-      {.summary = "Make a tenant.", .answers = {{200, "Tenant"}}}, put_tenant);
-  add(Method::remove, "/v1/tenants/{tenant}", About::one_tenant, Needs::admin, "tenant",
-      {.summary = "Remove a tenant that has no live jobs and no schedules.",
-       .answers = {{204, ""}},
-       .errors = {{409, "conflict"}}},
-      delete_tenant);
   add(Method::get, "/v1/tenants/{tenant}/audit", About::one_tenant, Needs::tenant, "audit",
       {.summary = "Who changed what, newest first.", .answers = {{200, "AuditList"}}, .query = {"limit", "cursor"}},
       list_audit);

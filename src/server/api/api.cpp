@@ -73,6 +73,7 @@ Api::Api(Services& services) : services_(services) {
   add_outcome_routes(table_, services_);
   add_setting_routes(table_, services_);
   add_admin_routes(table_, services_);
+  add_tenant_routes(table_, services_);
   add_clock_routes(table_, services_);
   add_slo_routes(table_, services_);
   add_system_routes(table_, services_);
@@ -124,9 +125,20 @@ std::expected<Api::Admitted, HttpResponse> Api::admit(const HttpRequest& request
     return std::unexpected(
         refusal(403, "forbidden", fmt::format("a key of scope {} may not do this", to_string(caller->scope))));
   }
-  const bool may_make = caller->scope == Scope::admin && route.writes;
-  if (is_of_tenant(route) && !may_make && !services_.tenants.has(reach->tenant())) {
-    return std::unexpected(no_tenant(reach->tenant()));
+  if (is_of_tenant(route) && services_.tenants.is_being_deleted(reach->tenant())) {
+    // What is left can be looked at. To delete it once more is to ask whether it is done.
+    const bool looks = request.method == Method::get || request.method == Method::head;
+    if (route.writes || (!looks && match.params.size() > 1)) {
+      return std::unexpected(
+          refusal(409, "conflict",
+                  fmt::format("tenant {} is being deleted: nothing is written under it until that is over",
+                              quoted(reach->tenant()))));
+    }
+  } else {
+    const bool may_make = caller->scope == Scope::admin && route.writes;
+    if (is_of_tenant(route) && !may_make && !services_.tenants.has(reach->tenant())) {
+      return std::unexpected(no_tenant(reach->tenant()));
+    }
   }
   return Admitted{
       .route = &route, .params = std::move(match.params), .caller = *std::move(caller), .reach = *std::move(reach)};
@@ -179,7 +191,9 @@ void Api::dispatch(HttpRequest request, Reply reply) const {
                  .reach = std::move(admitted->reach),
                  .params = std::move(admitted->params),
                  .reply = std::move(reply)};
-  if (is_of_tenant(route) && !services_.tenants.has(made.tenant())) {
+  const bool is_new = is_of_tenant(route) && route.writes && !services_.tenants.has(made.tenant()) &&
+                      !services_.tenants.is_being_deleted(made.tenant());
+  if (is_new) {
     if (const auto checked = check_name("tenant", made.tenant()); !checked) {
       return made.reply->send(refusal(checked.error(), "tenant"));
     }

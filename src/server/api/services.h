@@ -107,5 +107,6 @@ void add_admin_routes(RouteTable& table, Services& services);
 void add_clock_routes(RouteTable& table, Services& services);
 void add_slo_routes(RouteTable& table, Services& services);
 void add_system_routes(RouteTable& table, Services& services);
+void add_tenant_routes(RouteTable& table, Services& services);
 
 }  // namespace carillon::server

@@ -6,6 +6,9 @@
 
 namespace carillon {
 
+// A finished job, with all that it holds.
+void erase_finished(Context& context, const ArchiveRow& row);
+
 inline constexpr Duration kEffectsKept = std::chrono::days(30);
 
 JobStore::PruneStep prune_archive(Context& context, const JobStore::PruneRequest& request);
