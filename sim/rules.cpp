@@ -53,15 +53,12 @@ void Rules::stored(const DocumentKey& key, Instant now, BootTime boot) {
       Bucket& bucket = refilled(limit, now);
       bucket.tokens = std::min(bucket.tokens, after.burst);
     } else {
-      // A new bucket is full, and forgets what the old one had learned.
-      const bool keeps = before && after.exists;
-      const Bucket old = buckets_[limit];
-      buckets_[limit] = {.tokens = after.burst, .seen = now};
-      if (keeps) {
-        buckets_[limit].held_until = old.held_until;
-        buckets_[limit].learned = old.learned;
-      }
+      buckets_[limit] = {.tokens = after.burst, .seen = now};  // a new bucket is full
     }
+    // Who sets a limit opens it.
+    buckets_[limit].held_until = kInstantMin;
+    buckets_[limit].learned = false;
+    set_.insert(limit);
   }
   rules_[key] = intended->second;
   if (key.tenant.empty()) {
@@ -165,6 +162,14 @@ std::size_t Rules::running_under(const LimitKey& key) const {
   return count;
 }
 
+bool Rules::holds_some_of(const LimitKey& key, const std::string& tenant) const {
+  return std::ranges::any_of(running_, [&](const auto& entry) {
+    const Running& one = entry.second;
+    return counts(one) && one.tenant == tenant && std::ranges::contains(one.spec->limits, key.second) &&
+           effective(tenant, key.second) == key;
+  });
+}
+
 Rules::Bucket& Rules::refilled(const LimitKey& key, Instant now) {
   Bucket& bucket = buckets_[key];
   const RuleText* const rule = find({.tenant = key.first, .kind = "limit", .name = key.second});
@@ -240,11 +245,13 @@ void Rules::rate_limited(const std::string& tenant, const std::string& limit, In
 void Rules::round_over() {
   for (auto& [key, bucket] : buckets_) bucket.returned = 0;
   for (const auto& [key, until] : holds_) {
+    if (set_.contains(key)) continue;  // it was heard first, and then the limit was set
     Bucket& bucket = buckets_[key];
     bucket.held_until = std::max(bucket.held_until, until);
     bucket.learned = true;
   }
   holds_.clear();
+  set_.clear();
 }
 
 void Rules::clock_is_set(Instant now, Duration by) {
@@ -262,6 +269,7 @@ void Rules::node_begins() {
   ++moves_;
   running_.clear();
   holds_.clear();
+  set_.clear();
   for (auto& [key, bucket] : buckets_) {
     const RuleText* const rule = find({.tenant = key.first, .kind = "limit", .name = key.second});
     bucket.tokens = rule ? rule->burst : 1;
@@ -278,6 +286,8 @@ bool Rules::limits_allow(const std::string& tenant, const JobSpec& spec, Instant
     const Bucket& bucket = refilled(*limit, now);
     if (bucket.learned || now < bucket.held_until) return false;
     if (rule->rate && bucket.tokens < 1 + kRounding && bucket.tokens < rule->burst - kRounding) return false;
+    // Of what all tenants share the next free slot is certain only for one that holds none.
+    if (rule->cap && limit->first.empty() && holds_some_of(*limit, tenant)) return false;
     return !rule->cap || running_under(*limit) < *rule->cap;
   });
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -119,6 +120,7 @@ class Rules {
   std::optional<LimitKey> effective(const std::string& tenant, const std::string& name) const;
   Bucket& refilled(const LimitKey& key, Instant now);
   std::size_t running_under(const LimitKey& key) const;
+  bool holds_some_of(const LimitKey& key, const std::string& tenant) const;
 
   Findings& findings_;
   std::map<DocumentKey, RuleText> intended_;
@@ -127,6 +129,7 @@ class Rules {
   std::map<AttemptKey, Running> running_;
   std::map<LimitKey, Bucket> buckets_;
   std::vector<std::pair<LimitKey, Instant>> holds_;
+  std::set<LimitKey> set_;                  // in this round
   std::map<std::string, BootTime> opened_;  // by tenant: when something of it was last seen closed
   std::uint64_t moves_ = 0;
   BootTime boot_{};  // when an attempt began last

@@ -23,6 +23,8 @@ void LimitState::change(const LimitRule& rule, Instant now) {
   const bool had_rate = rule_.rate.has_value();
   rule_ = rule;
   tokens_ = had_rate ? std::min(tokens_, burst()) : burst();
+  held_until_ = kInstantMin;
+  share_ = 1;
 }
 
 double LimitState::burst() const {

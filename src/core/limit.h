@@ -43,7 +43,8 @@ class LimitState {
   // The bucket is full. A burst below 1 counts as 1; with a rate of 0 nothing starts.
   LimitState(const LimitRule& rule, Instant now);
 
-  // What runs and what is left in the bucket stay, up to the new burst.
+  // What runs and what is left in the bucket stay, up to the new burst. What was learnt is forgotten: who sets a limit
+  // opens it.
   void change(const LimitRule& rule, Instant now);
   const LimitRule& rule() const { return rule_; }
 

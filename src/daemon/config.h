@@ -55,6 +55,14 @@ struct WorkerDefaults {
   std::optional<Duration> retry_backoff;
 };
 
+// What callers may have under way at once.
+struct HttpBounds {
+  std::uint32_t budget_mb = 256;           // bodies and answers of all; one key has half of it
+  std::uint32_t connections = 10'000;      // of all
+  std::uint32_t connections_each = 8'000;  // of one address
+  std::uint32_t calls_each = 8'000;        // of one key, those that wait for a job included
+};
+
 // A program that runs a type's jobs: argv as it stands, the payload on its standard input.
 struct ExecDefinition {
   std::vector<std::string> argv;
@@ -111,6 +119,7 @@ struct ServerConfig {
 
   SchedulerDefaults scheduler;
   WorkerDefaults worker;
+  HttpBounds http;
   SloConfig slo;
   LogLevel log_level = LogLevel::info;
   LogFormat log_format = LogFormat::automatic;

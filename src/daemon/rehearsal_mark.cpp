@@ -42,10 +42,9 @@ Result<void> check_rehearsal(Store& store, std::string_view db, Rehearses rehear
     return failed(ErrorCode::conflict,
                   fmt::format("{} is not of a rehearsal: with --clock give a new one by --db", db));
   }
-  const Instant now = store.jobs().now();
   TRY(store.admin().put_document(
       {.key = mark_key(), .body = "{}"},
-      AuditRow{.at = now, .actor = "server", .action = "rehearsal.begin", .target = {}, .detail = "{}"}));
+      AuditWord{.tenant = {}, .actor = "server", .action = "rehearsal.begin", .target = {}}));
   return {};
 }
 

@@ -3,6 +3,7 @@
 #include <carillon/version.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <malloc.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
@@ -22,6 +23,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/hole.h"
 #include "daemon/config_address.h"
 #include "daemon/rehearsal_mark.h"
 #include "daemon/serve_settings.h"
@@ -35,6 +37,7 @@
 #include "observe/slo_watcher.h"
 #include "server/api/api.h"
 #include "server/api/handler_book.h"
+#include "server/api/quota_use.h"
 #include "server/handlers/email_handler.h"
 #include "server/handlers/exec_handler.h"
 #include "server/handlers/webhook_runner.h"
@@ -46,9 +49,20 @@ namespace {
 
 using namespace carillon::server;
 
-constexpr std::size_t kPoolThreads = 4;
-constexpr std::size_t kPoolWaiting = 10'000;
+// When memory is given back, and from how much on that is worth it.
+constexpr auto kMemoryLook = std::chrono::seconds(1);
+constexpr std::size_t kMemoryWorth = std::size_t{16} << 20U;
+// One key leaves a thread to the others. Large bodies are read by one thread a key, calls without a key by few.
+constexpr WorkPool::Options kPool{
+    .threads = 4, .running_each = 3, .waiting_max = 10'000, .waiting_each = 5'000, .name = "api"};
+constexpr WorkPool::Options kLargePool{
+    .threads = 2, .running_each = 1, .waiting_max = 1'000, .waiting_each = 500, .name = "api-large"};
+constexpr WorkPool::Options kOpenPool{
+    .threads = 1, .running_each = 1, .waiting_max = 64, .waiting_each = 64, .name = "api-open"};
+constexpr WorkPool::Options kHookPool{
+    .threads = 2, .running_each = 2, .waiting_max = 1'000, .waiting_each = 1'000, .name = "api-hooks"};
 constexpr std::chrono::seconds kKeepAlive(15);
+constexpr std::chrono::seconds kCountQuotas(1);
 constexpr std::chrono::minutes kLoginLength(10);
 constexpr std::size_t kDocumentsPage = 500;
 constexpr std::string_view kSqlite = "sqlite:";
@@ -191,7 +205,6 @@ class Server {
         sender_(std::make_shared<WebhookSender>(WebhookSender::Options{
             .guard = parts.guard, .ca_file = config_.webhooks_ca_file.value_or(""), .resolve = {}})),
         host_(*store_, host_options(loaded)),
-        pool_(kPoolThreads, kPoolWaiting),
         services_{.host = host_,
                   .store = *store_,
                   .keys = keys_,
@@ -199,9 +212,13 @@ class Server {
                   .tenants = tenants_,
                   .events = events_,
                   .pool = pool_,
+                  .large_pool = large_pool_,
+                  .open_pool = open_pool_,
+                  .hook_pool = hook_pool_,
                   .timers = timers_,
                   .handlers = handlers_,
                   .hooks = hooks_,
+                  .quotas = quotas_,
                   .guard = std::move(parts.guard),
                   .pins = config_pins(loaded),
                   .metrics = [this] { return metrics_.text(); },
@@ -238,12 +255,19 @@ class Server {
     host_.start();
     api_ = std::make_unique<Api>(services_);
     http_ = std::make_unique<HttpServer>(
-        HttpOptions{.address = config_.listen.address, .port = config_.listen.port},
+        HttpOptions{
+            .address = config_.listen.address,
+            .port = config_.listen.port,
+            .connections_max = config_.http.connections,
+            .connections_each = config_.http.connections_each,
+            .budget = {.bytes = std::size_t{config_.http.budget_mb} << 20U, .calls_each = config_.http.calls_each}},
         [this](HttpRequest request, Reply reply) { api_->dispatch(std::move(request), std::move(reply)); },
         [this](HttpRequest& head, std::size_t& body_max) { return api_->on_head(head, body_max); });
     TRY(http_->start());
     keep_streams_alive();
+    give_memory_back();
     watch_objectives();
+    watch_quotas();
     LogLine line(LogLevel::info, "started");
     line.text("version", version())
         .text("address", format_listen({.address = config_.listen.address, .port = http_->port()}));
@@ -252,8 +276,8 @@ class Server {
   }
 
   void greet() {
-    const std::string login =
-        sessions_.make_login(Caller{.id = "page", .scope = Scope::admin}, Services::real_now(), kLoginLength);
+    const std::string login = sessions_.make_login(
+        Caller{.id = "page", .scope = Scope::admin, .tenants = TenantSet::all()}, Services::real_now(), kLoginLength);
     fmt::print("carillon {} keeps its data in {}\n", version(), without_password(config_.db));
     fmt::print("page  http://{}/#login={}  (signs in once, for 10 minutes)\n",
                format_listen({.address = config_.listen.address, .port = http_->port()}), login);
@@ -270,8 +294,9 @@ class Server {
     events_.close();
     http_->stop(std::chrono::duration_cast<std::chrono::milliseconds>(config_.drain));
     host_.stop();
+    events_.stop();
     timers_.stop();
-    pool_.stop();
+    for (WorkPool* const pool : {&pool_, &large_pool_, &open_pool_, &hook_pool_}) pool->stop();
     LogLine line(LogLevel::info, "stopped");
     log_.write(line.milliseconds("uptime_ms", std::chrono::duration_cast<std::chrono::microseconds>(
                                                   std::chrono::steady_clock::now() - services_.began)));
@@ -293,7 +318,12 @@ class Server {
     options.limits_of_type = [this](std::string_view tenant, std::string_view type) {
       return handlers_.limits(tenant, type);
     };
-    options.make_runner = [this](const std::shared_ptr<ExecutionEnvironment>& environment, std::uint32_t threads) {
+    const auto is_webhook = [this](std::string_view tenant, std::string_view type) {
+      return !handlers_.is_own(type) && handlers_.serves(tenant, type);
+    };
+    if (!reopened(Hole::breaker_of_all_tenants)) options.waits_outside = is_webhook;
+    options.make_runner = [this, is_webhook](const std::shared_ptr<ExecutionEnvironment>& environment,
+                                             std::uint32_t threads) {
       WebhookEnvironment webhooks{.sender = sender_, .port = environment->port, .finished = environment->finished};
       webhooks.target = [this](std::string_view tenant, std::string_view type) -> std::optional<WebhookTarget> {
         const auto config = handlers_.webhook(tenant, type);
@@ -301,10 +331,7 @@ class Server {
         return target_of(*config, store_->jobs().now());
       };
       return std::make_unique<SplitRunner>(std::make_unique<WebhookRunner>(std::move(webhooks)),
-                                           std::make_unique<ThreadRunner>(environment, threads),
-                                           [this](std::string_view tenant, std::string_view type) {
-                                             return !handlers_.is_own(type) && handlers_.serves(tenant, type);
-                                           });
+                                           std::make_unique<ThreadRunner>(environment, threads), is_webhook);
     };
     return options;
   }
@@ -322,7 +349,7 @@ class Server {
     if (!key.tenant.empty()) tenants_.add(key.tenant);
     if (key.kind == kKeyKind) {
       TRY_ASSIGN(ApiKey known, read_key(key.name, document.body));
-      for (const std::string& tenant : known.tenants) tenants_.add(tenant);
+      for (const std::string& tenant : known.tenants.names()) tenants_.add(tenant);
       keys_.put(std::move(known));
     } else if (key.kind == kHandlerKind) {
       TRY_ASSIGN(WebhookConfig config, read_stored_webhook(document.body));
@@ -330,6 +357,9 @@ class Server {
     } else if (key.kind == kHookKind) {
       TRY_ASSIGN(HookConfig hook, read_stored_hook(document.body));
       hooks_.put(key.tenant, key.name, std::move(hook));
+    } else if (key.kind == kQuotasKind) {
+      TRY_ASSIGN(const Quotas quotas, read_quotas(document.body));
+      quotas_.put(key.tenant, quotas);
     }
     return {};
   }
@@ -348,7 +378,7 @@ class Server {
     if (!key) return {};
     TRY(store_->admin().put_document(
         {.key = {.tenant = {}, .kind = std::string(kKeyKind), .name = key->key.id}, .body = write_key(key->key)},
-        AuditRow{.at = now, .actor = "server", .action = "key.make", .target = key->key.id, .detail = "{}"}));
+        AuditWord{.tenant = {}, .actor = "server", .action = "key.make", .target = key->key.id}));
     keys_.put(key->key);
     return {};
   }
@@ -361,10 +391,30 @@ class Server {
     });
   }
 
+  // What large bodies and answers took stays with the allocator, in pieces, unless it is told to let go.
+  void give_memory_back() {
+    timers_.after(kMemoryLook, [this] {
+      const HttpServer::UnderWay under_way = http_->under_way();
+      most_under_way_ = std::max(most_under_way_, under_way.peak);
+      if (most_under_way_ >= kMemoryWorth && under_way.bytes < most_under_way_ / 4) {
+        most_under_way_ = 0;
+        pool_.run([] { malloc_trim(0); });
+      }
+      give_memory_back();
+    });
+  }
+
   void watch_objectives() {
     timers_.after(config_.slo.eval, [this] {
       // It asks the store, and timers must be quick. Too much waits already: all the more reason to look.
       if (!pool_.run([this] { look_at_objectives(); })) look_at_objectives();
+    });
+  }
+
+  void watch_quotas() {
+    timers_.after(kCountQuotas, [this] {
+      if (!pool_.run([this] { count_tenants(services_); })) log_.write(LogLine(LogLevel::debug, "quotas not counted"));
+      watch_quotas();
     });
   }
 
@@ -405,6 +455,7 @@ class Server {
   Tenants tenants_;
   HandlerBook handlers_;
   TenantBook<HookConfig> hooks_;
+  QuotaBook quotas_;
   EventHub events_;
   Metrics metrics_;
   std::unique_ptr<EventLog> event_log_;
@@ -412,10 +463,14 @@ class Server {
   const std::shared_ptr<WebhookSender> sender_;
   EngineHost host_;
   Timers timers_;
-  WorkPool pool_;
+  WorkPool pool_{kPool};
+  WorkPool large_pool_{kLargePool};
+  WorkPool open_pool_{kOpenPool};
+  WorkPool hook_pool_{kHookPool};
   Services services_;
   std::unique_ptr<Api> api_;
   std::unique_ptr<HttpServer> http_;
+  std::size_t most_under_way_ = 0;  // bytes, since memory was given back
   bool made_key_ = false;
 };
 

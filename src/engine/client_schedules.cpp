@@ -3,6 +3,7 @@
 #include "engine/node_client.h"
 #include "engine/replan.h"
 #include "engine/schedule_request.h"
+#include "engine/trail.h"
 #include "store/subject_text.h"
 
 namespace carillon {
@@ -56,12 +57,12 @@ Result<ScheduleInfo> NodeClient::schedule_recurring(const ScheduleRequest& reque
 Result<ScheduleInfo> NodeClient::put_schedule(std::string_view tenant, std::string_view definition,
                                               std::optional<std::int64_t> if_revision) {
   TRY_ASSIGN(const ScheduleRow row, node_.call<ScheduleRow>([&](Round& round) -> Result<ScheduleRow> {
-    TRY_ASSIGN(ScheduleRow put,
+    TRY_ASSIGN(Planner::PutSchedule put,
                node_.planner().put(round, {.tenant = tenant, .definition = definition, .if_revision = if_revision}));
-    TRY(note({tenant, "schedule.put", put.name}, round.now));
+    TRY(note({tenant, "schedule.put", put.row.name}, changed_fields(put.definition_before, put.row.definition)));
     // What was claimed ahead does not start (invariant 32).
-    if (!put.enabled) node_.take_back_of(round, tenant, put.name);
-    return put;
+    if (!put.row.enabled) node_.take_back_of(round, tenant, put.row.name);
+    return std::move(put.row);
   }));
   return info_of(row);
 }
@@ -83,25 +84,35 @@ Result<std::vector<ScheduleInfo>> NodeClient::schedules(std::string_view tenant,
 }
 
 Result<ScheduleInfo> NodeClient::pause(std::string_view tenant, std::string_view name, std::optional<Instant> until) {
-  TRY_ASSIGN(const ScheduleRow row,
-             write<ScheduleRow>({tenant, "schedule.pause", std::string(name)}, [&](Round& round) {
-               node_.take_back_of(round, tenant, name);
-               return node_.planner().pause(round, tenant, name, until);
-             }));
+  TRY_ASSIGN(
+      const ScheduleRow row,
+      write<ScheduleRow>({tenant, "schedule.pause", std::string(name)}, [&](Round& round) -> Result<Done<ScheduleRow>> {
+        TRY_ASSIGN(const ScheduleRow before, node_.store().plans().schedule(tenant, name));
+        node_.take_back_of(round, tenant, name);
+        TRY_ASSIGN(ScheduleRow paused, node_.planner().pause(round, tenant, name, until));
+        auto trail = trail_of_pause(before, paused);
+        return Done<ScheduleRow>{std::move(paused), std::move(trail)};
+      }));
   return info_of(row);
 }
 
 Result<ScheduleInfo> NodeClient::resume(std::string_view tenant, std::string_view name) {
   TRY_ASSIGN(const ScheduleRow row,
              write<ScheduleRow>({tenant, "schedule.resume", std::string(name)},
-                                [&](Round& round) { return node_.planner().resume(round, tenant, name); }));
+                                [&](Round& round) -> Result<Done<ScheduleRow>> {
+                                  TRY_ASSIGN(const ScheduleRow before, node_.store().plans().schedule(tenant, name));
+                                  TRY_ASSIGN(ScheduleRow resumed, node_.planner().resume(round, tenant, name));
+                                  auto trail = trail_of_pause(before, resumed);
+                                  return Done<ScheduleRow>{std::move(resumed), std::move(trail)};
+                                }));
   return info_of(row);
 }
 
 Result<void> NodeClient::delete_schedule(std::string_view tenant, std::string_view name) {
-  return write<void>({tenant, "schedule.delete", std::string(name)}, [&](Round& round) -> Result<void> {
+  return node_.call<void>([&](Round& round) -> Result<void> {
+    TRY_ASSIGN(const ScheduleRow before, node_.store().plans().schedule(tenant, name));
     TRY(node_.planner().remove(round, tenant, name));
-    return {};
+    return note({tenant, "schedule.delete", std::string(name)}, changed_fields(before.definition, std::nullopt));
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "engine/node_client.h"
+#include "engine/trail.h"
 
 namespace carillon {
 
@@ -34,9 +35,11 @@ bool disables(std::span<const ImportLine> lines) {
 
 Result<EnqueuedJob> NodeClient::trigger(std::string_view tenant, std::string_view name, const TriggerOptions& options) {
   const std::string target = options.subject.empty() ? std::string(name) : std::string(name) + "/" + options.subject;
-  return write<EnqueuedJob>({tenant, "schedule.trigger", target}, [&](Round& round) {
-    return node_.planner().trigger(round, tenant, name, options,
-                                   {.key = {}, .said = {}, .created_by = actor_, .meta = {}, .expected_at = {}});
+  return write<EnqueuedJob>({tenant, "schedule.trigger", target}, [&](Round& round) -> Result<Done<EnqueuedJob>> {
+    TRY_ASSIGN(const EnqueuedJob made,
+               node_.planner().trigger(round, tenant, name, options,
+                                       {.key = {}, .said = {}, .created_by = actor_, .meta = {}, .expected_at = {}}));
+    return Done<EnqueuedJob>{made, trail_of(options, made)};
   });
 }
 
@@ -44,14 +47,22 @@ Result<PutSubjectAnswer> NodeClient::put_subject_as(std::string_view tenant, std
                                                     const SubjectBody& body) {
   const std::string target = std::string(schedule) + "/" + std::string(body.subject);
   TRY_ASSIGN(const PutSubject put,
-             write<PutSubject>({tenant, body.patches ? "subject.patch" : "subject.put", target}, [&](Round& round) {
-               return node_.planner().put_subject(round, {.tenant = tenant,
-                                                          .schedule = schedule,
-                                                          .subject = body.subject,
-                                                          .body = body.body,
-                                                          .if_version = body.if_version,
-                                                          .patches = body.patches});
-             }));
+             write<PutSubject>({tenant, body.patches ? "subject.patch" : "subject.put", target},
+                               [&](Round& round) -> Result<Done<PutSubject>> {
+                                 TRY_ASSIGN(Planner::SubjectChanged change,
+                                            node_.planner().put_subject(round, {.tenant = tenant,
+                                                                                .schedule = schedule,
+                                                                                .subject = body.subject,
+                                                                                .body = body.body,
+                                                                                .if_version = body.if_version,
+                                                                                .patches = body.patches}));
+                                 std::optional<AuditDetail> trail;
+                                 // Planning may have moved it meanwhile: that is nobody's edit.
+                                 if (change.put.fate != SubjectFate::unchanged) {
+                                   trail = trail_of(change.before ? &*change.before : nullptr, &change.put.row);
+                                 }
+                                 return Done<PutSubject>{std::move(change.put), std::move(trail)};
+                               }));
   if (put.fate != SubjectFate::unchanged && !put.row.enabled) {
     TRY(node_.call<bool>([&](Round& round) -> Result<bool> {
       node_.take_back_of(round, tenant, schedule, body.subject);
@@ -81,12 +92,13 @@ Result<ImportedSubjects> NodeClient::import_subjects(std::string_view tenant, st
   if (lines.size() > kImportLinesAtOnce || text.size() > kImportBytesAtOnce) {
     return import_in_parts({.tenant = std::string(tenant), .schedule = std::string(schedule)}, lines);
   }
-  return write<ImportedSubjects>({tenant, "subject.import", std::string(schedule)},
-                                 [&](Round& round) -> Result<ImportedSubjects> {
-                                   TRY(node_.planner().check_import(round, tenant, schedule, lines));
-                                   if (disables(lines)) node_.take_back_of(round, tenant, schedule);
-                                   return node_.planner().write_import(round, tenant, schedule, lines);
-                                 });
+  return write<ImportedSubjects>(
+      {tenant, "subject.import", std::string(schedule)}, [&](Round& round) -> Result<Done<ImportedSubjects>> {
+        TRY(node_.planner().check_import(round, tenant, schedule, lines));
+        if (disables(lines)) node_.take_back_of(round, tenant, schedule);
+        TRY_ASSIGN(const ImportedSubjects imported, node_.planner().write_import(round, tenant, schedule, lines));
+        return Done<ImportedSubjects>{imported, trail_of(imported)};
+      });
 }
 
 Result<ImportedSubjects> NodeClient::import_in_parts(const ImportWork::Name& name, std::span<const ImportLine> lines) {
@@ -98,8 +110,11 @@ Result<ImportedSubjects> NodeClient::import_in_parts(const ImportWork::Name& nam
       TRY(node_.call<void>([&](Round& round) { return work.add_part(round, name, part); }));
       rest = rest.subspan(part.size());
     }
-    return write<void>({name.tenant, "subject.import", name.schedule},
-                       [&](Round& round) { return work.accept(round, name); });
+    // From here on it happens; how many of them are new nobody knows yet.
+    return node_.call<void>([&](Round& round) -> Result<void> {
+      TRY(work.accept(round, name));
+      return note({name.tenant, "subject.import", name.schedule}, trail_of_import(lines.size()));
+    });
   }();
   if (!accepted) {
     // Should this fail too, it is dropped when it was silent for long enough.
@@ -125,21 +140,28 @@ Result<ImportedSubjects> NodeClient::import_in_parts(const ImportWork::Name& nam
 
 Result<void> NodeClient::delete_subject(std::string_view tenant, std::string_view schedule, std::string_view subject) {
   const std::string target = std::string(schedule) + "/" + std::string(subject);
-  return write<void>({tenant, "subject.delete", target},
-                     [&](Round& round) { return node_.planner().delete_subject(round, tenant, schedule, subject); });
+  return node_.call<void>([&](Round& round) -> Result<void> {
+    TRY_ASSIGN(const ScheduleRow row, node_.store().plans().schedule(tenant, schedule));
+    const auto before = node_.store().plans().subject(row.id, subject);
+    TRY(node_.planner().delete_subject(round, tenant, schedule, subject));
+    CHECK(before);
+    return note({tenant, "subject.delete", target}, trail_of(&*before, nullptr));
+  });
 }
 
 Result<BulkInfo> NodeClient::backfill(std::string_view tenant, std::string_view name, const BackfillRequest& request) {
-  return write<BulkInfo>({tenant, "schedule.backfill", std::string(name)}, [&](Round& round) -> Result<BulkInfo> {
+  return write<BulkInfo>({tenant, "schedule.backfill", std::string(name)}, [&](Round& round) -> Result<Done<BulkInfo>> {
     TRY_ASSIGN(const std::size_t count, node_.planner().windows_in(round, tenant, name, request));
     std::optional<std::uint64_t> total;
     if (!request.subject.empty()) total = count;
-    return node_.bulk().begin(round, BulkWork::BeginBackfill{.tenant = tenant,
-                                                             .schedule = name,
-                                                             .subject = request.subject,
-                                                             .from = request.from,
-                                                             .to = request.to,
-                                                             .total = total});
+    TRY_ASSIGN(BulkInfo begun, node_.bulk().begin(round, BulkWork::BeginBackfill{.tenant = tenant,
+                                                                                 .schedule = name,
+                                                                                 .subject = request.subject,
+                                                                                 .from = request.from,
+                                                                                 .to = request.to,
+                                                                                 .total = total}));
+    AuditDetail trail = trail_of(request, begun);
+    return Done<BulkInfo>{std::move(begun), std::move(trail)};
   });
 }
 

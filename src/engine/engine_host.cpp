@@ -117,6 +117,7 @@ class EngineHost::Parts {
       node_.serve_only([this](std::string_view /*tenant*/, std::string_view type) { return handlers_.contains(type); });
     }
     if (options_.limits_of_type) node_.limit_types(options_.limits_of_type);
+    if (options_.waits_outside) node_.share_slots(options_.waits_outside);
   }
 
   void drive() {

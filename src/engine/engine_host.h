@@ -37,6 +37,8 @@ struct EngineHostOptions {
   Dispatcher::Serves serves;
   // What jobs of a type take besides the limits that they name; the same holds for it.
   Dispatcher::TypeLimits limits_of_type;
+  // Which jobs wait for somebody outside while they hold a slot; the same holds for it. Nothing: none.
+  Dispatcher::Serves waits_outside;
   RuleBook::Base rules;                   // what holds beside the stored configuration
   std::optional<std::size_t> claims_max;  // in one round; nothing: as many as pays
 };

@@ -21,10 +21,13 @@ struct Finished {
     gated,        // a gate was closed right before the start
     held,         // an effect is ambiguous, and the job says hold
   };
+  // Whose word the outcome is. A handler of this process speaks for the operator; a tenant's webhook for its tenant.
+  enum class SaidBy : std::uint8_t { operators_own, tenant };
   RunPtr run;
   How how = How::returned;
   Outcome outcome;
   std::optional<Closing> closing;  // of gated
+  SaidBy said_by = SaidBy::operators_own;
 };
 
 class FinishedQueue {

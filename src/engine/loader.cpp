@@ -76,12 +76,13 @@ Result<void> Loader::load_rules(Round& round) {
     } else if (document.key.kind == kImportKind) {
       imports_.resume(document, round.boot);
     } else if (document.key.kind != kImportPartKind) {
-      rules_.apply(document.key, document.body, dispatcher_.ready(), round.now);
+      rules_.apply(document.key, document.body, dispatcher_.ready(), round.now, RuleBook::Why::was_read);
     }
   }
   if (documents.size() < kRulesPage) {
     for (const DocumentKey& key : rules_.keys()) {
-      if (!documents_.contains(key)) rules_.apply(key, std::nullopt, dispatcher_.ready(), round.now);
+      if (documents_.contains(key)) continue;
+      rules_.apply(key, std::nullopt, dispatcher_.ready(), round.now, RuleBook::Why::was_read);
     }
   }
   const bool end = documents.size() < kRulesPage;

@@ -77,6 +77,7 @@ class Node {
   // With it, what it does not serve stays queued, or is taken by workers outside.
   void serve_only(Dispatcher::Serves serves) { dispatcher_.serve_only(std::move(serves)); }
   void limit_types(Dispatcher::TypeLimits limits) { dispatcher_.limit_types(std::move(limits)); }
+  void share_slots(Dispatcher::Serves waits_outside) { dispatcher_.share_slots(std::move(waits_outside)); }
   std::shared_ptr<Port> port();
   std::shared_ptr<FinishedQueue> finished() { return finished_; }
   Bell& bell() { return *bell_; }
@@ -123,6 +124,8 @@ class Node {
 
   // ---- For operations, inside of a round ----
   NodeLevels levels(const Round& round) const;
+  // What is theirs alone; how busy the node is, is not told.
+  NodeLevels levels_of(const std::vector<std::string>& tenants, Instant now);
   Store& store() { return store_; }
   Planner& planner() { return planner_; }
   BulkWork& bulk() { return bulk_; }
@@ -163,6 +166,7 @@ class Node {
     Outcome::Kind kind = Outcome::Kind::done;
     std::string limit;  // of rate_limited
     std::optional<Instant> limited_until;
+    bool may_teach_global = false;  // a global limit, that is: else it is closed for the job's tenant
   };
 
   Round begin_round() const;

@@ -3,6 +3,7 @@
 #include <array>
 #include <set>
 
+#include "base/hole.h"
 #include "base/mutant.h"
 #include "engine/node.h"
 #include "engine/settlement.h"
@@ -50,6 +51,7 @@ void Node::take_finished(const Round& round) {
     if (finished.how == Finished::How::returned && finished.outcome.kind == Outcome::Kind::rate_limited) {
       settling.limit = finished.outcome.limit;
       settling.limited_until = rate_limited_until(finished.outcome, round.now);
+      settling.may_teach_global = finished.said_by == Finished::SaidBy::operators_own;
       rest_limit(settling, round.now);
     }
     run.ending = true;
@@ -86,14 +88,11 @@ Result<std::vector<Result<Settled>>> Node::say(Round& round, const std::vector<S
 void Node::rest_limit(const Settling& settling, Instant now) {
   Run& run = *settling.run;
   if (!settling.limited_until || std::exchange(run.rested_limit, true)) return;
-  dispatcher_.ready().rate_limited(run.place, settling.limit, *settling.limited_until, now, true);
+  const bool may_teach_global = settling.may_teach_global || reopened(Hole::tenant_teaches_global);
+  const auto closed =
+      dispatcher_.ready().rate_limited(run.place, settling.limit, *settling.limited_until, now, may_teach_global);
   // Nothing of the limit starts before then, not even what was claimed already.
-  const std::vector<std::string_view> limits = dispatcher_.ready().limits_of(run.place);
-  const std::string_view limit = settling.limit.empty() && !limits.empty() ? limits.front() : settling.limit;
-  take_back([&](const Run& other) {
-    const std::vector<std::string_view> others = dispatcher_.ready().limits_of(other.place);
-    return std::ranges::find(others, limit) != others.end();
-  });
+  if (closed) take_back([&](const Run& other) { return dispatcher_.ready().draws_on(other.place, *closed); });
 }
 
 void Node::settled(Round& round, const Settling& settling, const Result<Settled>& answer) {

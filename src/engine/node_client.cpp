@@ -6,6 +6,7 @@
 
 #include "engine/job_info.h"
 #include "engine/settlement.h"
+#include "engine/trail.h"
 #include "store/job_text.h"
 
 namespace carillon {
@@ -21,14 +22,14 @@ JobState changed(Node& node, Round& round, std::string_view tenant, const Change
 
 }  // namespace
 
-Result<void> NodeClient::note(const Deed& deed, Instant at) {
-  if (actor_.empty()) return {};
-  return node_.store().admin().append_audit({.at = at,
-                                             .tenant = std::string(deed.tenant),
-                                             .actor = actor_,
-                                             .action = std::string(deed.action),
-                                             .target = deed.target,
-                                             .detail = "{}"});
+AuditWord NodeClient::word_of(const Deed& deed) const {
+  return {
+      .tenant = std::string(deed.tenant), .actor = actor_, .action = std::string(deed.action), .target = deed.target};
+}
+
+Result<void> NodeClient::note(const Deed& deed, const std::optional<AuditDetail>& trail) {
+  if (actor_.empty() || !trail) return {};
+  return node_.store().admin().append_audit(word_of(deed), *trail);
 }
 
 EnqueuedJob NodeClient::enqueued(Round& round, const NewJob& job, const Enqueued& made) {
@@ -41,16 +42,12 @@ EnqueuedJob NodeClient::enqueued(Round& round, const NewJob& job, const Enqueued
   return {.id = made.id, .deduplicated = made.deduplicated, .state = made.state};
 }
 
-Result<EnqueuedJob> NodeClient::enqueue_new(std::function<Result<NewJob>(Round&)> make) {
-  return node_.call<EnqueuedJob>([&, make = std::move(make)](Round& round) -> Result<EnqueuedJob> {
-    TRY_ASSIGN(const NewJob job, make(round));
-    TRY_ASSIGN(const Enqueued made, std::move(node_.store().jobs().enqueue(std::array{job}).front()));
-    return enqueued(round, job, made);
-  });
-}
-
 Result<EnqueuedJob> NodeClient::enqueue(const JobRequest& job) {
-  return enqueue_new([&](Round& round) -> Result<NewJob> { return new_job_of(job, round.now); });
+  return node_.call<EnqueuedJob>([&](Round& round) -> Result<EnqueuedJob> {
+    const NewJob wanted = new_job_of(job, round.now);
+    TRY_ASSIGN(const Enqueued made, std::move(node_.store().jobs().enqueue(std::array{wanted}).front()));
+    return enqueued(round, wanted, made);
+  });
 }
 
 Result<std::vector<EnqueuedJob>> NodeClient::enqueue_all(std::span<const JobRequest> jobs) {
@@ -92,9 +89,9 @@ Result<JobList> NodeClient::jobs(const JobQuery& query, JobId before, std::size_
 }
 
 Result<JobState> NodeClient::act(std::string_view tenant, std::string_view word, JobAction action, JobId id) {
-  return write<JobState>({tenant, word, format_job_id(id)}, [&](Round& round) -> Result<JobState> {
+  return write<JobState>({tenant, word, format_job_id(id)}, [&](Round& round) -> Result<Done<JobState>> {
     TRY_ASSIGN(const Changed change, std::move(node_.store().jobs().act(tenant, action, std::array{id}).front()));
-    return changed(node_, round, tenant, change);
+    return Done<JobState>{changed(node_, round, tenant, change), trail_of(change.before, change.after)};
   });
 }
 
@@ -123,23 +120,25 @@ Result<EnqueuedJob> NodeClient::rerun(std::string_view tenant, JobId id) {
   options.idempotency_key.clear();
   options.unique_until = {};
   options.key.clear();
-  return enqueue_new([&](Round&) -> Result<NewJob> {
-    return NewJob{.tenant = like.lane.tenant,
-                  .queue = like.lane.queue,
-                  .type = like.type,
-                  .payload = like.payload,
-                  .priority = like.row.priority,
-                  .options = options,
-                  .subject = like.row.subject};
+  const NewJob job{.tenant = like.lane.tenant,
+                   .queue = like.lane.queue,
+                   .type = like.type,
+                   .payload = like.payload,
+                   .priority = like.row.priority,
+                   .options = options,
+                   .subject = like.row.subject};
+  return write<EnqueuedJob>({tenant, "job.rerun", format_job_id(id)}, [&](Round& round) -> Result<Done<EnqueuedJob>> {
+    TRY_ASSIGN(const Enqueued made, std::move(node_.store().jobs().enqueue(std::array{job}).front()));
+    return Done<EnqueuedJob>{enqueued(round, job, made), trail_of(job, made)};
   });
 }
 
 Result<JobState> NodeClient::change(std::string_view tenant, JobId id, std::optional<int> priority,
                                     std::optional<Instant> run_at) {
-  return write<JobState>({tenant, "job.change", format_job_id(id)}, [&](Round& round) -> Result<JobState> {
+  return write<JobState>({tenant, "job.change", format_job_id(id)}, [&](Round& round) -> Result<Done<JobState>> {
     TRY_ASSIGN(const Changed change, node_.store().jobs().patch(tenant, id, {.priority = priority, .run_at = run_at}));
     std::ranges::copy(change.ready, std::back_inserter(round.reprioritized));
-    return changed(node_, round, tenant, change);
+    return Done<JobState>{changed(node_, round, tenant, change), trail_of(change.before, change.after)};
   });
 }
 
@@ -151,7 +150,11 @@ Result<BulkInfo> NodeClient::bulk(const BulkRequest& request) {
   const BulkWork::Begin begin{.request = request,
                               .total = count_matching(store, filter_of(request, store.jobs().now()))};
   return write<BulkInfo>({request.query.tenant, "jobs.bulk", std::string(to_string(request.action))},
-                         [&](Round& round) { return node_.bulk().begin(round, begin); });
+                         [&](Round& round) -> Result<Done<BulkInfo>> {
+                           TRY_ASSIGN(BulkInfo begun, node_.bulk().begin(round, begin));
+                           AuditDetail trail = trail_of(request, begun);
+                           return Done<BulkInfo>{std::move(begun), std::move(trail)};
+                         });
 }
 
 Result<BulkInfo> NodeClient::bulk_status(std::string_view tenant, std::string_view id) {
@@ -163,25 +166,33 @@ Result<BulkInfo> NodeClient::bulk_status(std::string_view tenant, std::string_vi
 }
 
 Result<BulkInfo> NodeClient::stop_bulk(std::string_view tenant, std::string_view id) {
-  return write<BulkInfo>({tenant, "bulk.stop", std::string(id)},
-                         [&](Round& round) { return node_.bulk().stop(round, tenant, id); });
+  const DocumentKey key{.tenant = std::string(tenant), .kind = std::string(kBulkKind), .name = std::string(id)};
+  return write<BulkInfo>({tenant, "bulk.stop", std::string(id)}, [&](Round& round) -> Result<Done<BulkInfo>> {
+    TRY_ASSIGN(const Document document, node_.store().admin().document(key));
+    TRY_ASSIGN(const BulkState before, read_bulk(document.body));
+    TRY_ASSIGN(BulkInfo stopped, node_.bulk().stop(round, tenant, id));
+    auto trail = trail_of_stop(before.info.state, stopped);
+    return Done<BulkInfo>{std::move(stopped), std::move(trail)};
+  });
 }
 
 // ---- Settings -----------------------------------------------------------------------------------------------------
 
 Result<void> NodeClient::put_document(DocumentKey key, std::optional<std::string_view> body) {
   const Deed deed{key.tenant, body ? "put" : "delete", key.name.empty() ? key.kind : key.kind + "/" + key.name};
-  return write<void>(deed, [&](Round& round) -> Result<void> {
+  std::optional<AuditWord> word;
+  if (!actor_.empty()) word = word_of(deed);
+  return node_.call<void>([&](Round& round) -> Result<void> {
     if (body) {
       const auto before = node_.store().admin().document(key);
       TRY_ASSIGN(
           std::string whole,
           merged_document(key.kind, *body, before ? std::optional<std::string_view>(before->body) : std::nullopt));
-      TRY(node_.store().admin().put_document({.key = key, .body = whole}, std::nullopt));
+      TRY(node_.store().admin().put_document({.key = key, .body = whole}, word));
       node_.apply_document(round, key, std::move(whole));
       return {};
     }
-    const auto deleted = node_.store().admin().delete_document(key, std::nullopt);
+    const auto deleted = node_.store().admin().delete_document(key, word);
     // Clearing what is not set is no error.
     if (!deleted && deleted.error().code != ErrorCode::not_found) return deleted;
     node_.apply_document(round, key, std::nullopt);

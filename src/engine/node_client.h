@@ -1,7 +1,7 @@
 // The client of a node: each write is a call into its next round, each question goes to the store's reader.
 //
-// One that acts for somebody leaves a word in the audit trail with each write, in the same transaction; but not with
-// new jobs, which carry who made them.
+// One that acts for somebody leaves a row in the audit trail with each write, in the same transaction, which says what
+// was changed; what changes nothing leaves none, and new jobs do not either: they carry who made them.
 #pragma once
 
 #include <carillon/client.h>
@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "core/audit_detail.h"
 #include "engine/node.h"
 
 namespace carillon {
@@ -85,12 +86,18 @@ class NodeClient final : public Client {
     std::string_view action;
     std::string target;
   };
+  // What was done, and what the trail says of it; nothing: it changed nothing.
+  template <typename Answer>
+  struct Done {
+    Answer answer;
+    std::optional<AuditDetail> trail;
+  };
   // Runs `operation` in a round, and notes it if it succeeds.
   template <typename Answer>
-  Result<Answer> write(const Deed& deed, std::function<Result<Answer>(Round&)> operation);
-  Result<void> note(const Deed& deed, Instant at);
+  Result<Answer> write(const Deed& deed, std::function<Result<Done<Answer>>(Round&)> operation);
+  Result<void> note(const Deed& deed, const std::optional<AuditDetail>& trail);
+  AuditWord word_of(const Deed& deed) const;
 
-  Result<EnqueuedJob> enqueue_new(std::function<Result<NewJob>(Round&)> make);
   Result<JobState> act(std::string_view tenant, std::string_view word, JobAction action, JobId id);
   Result<ScheduleInfo> info_of(const ScheduleRow& row);
   Result<SubjectInfo> info_of(const ScheduleRow& row, const Schedule& schedule, const SubjectRow& subject);
@@ -113,11 +120,11 @@ class NodeClient final : public Client {
 };
 
 template <typename Answer>
-Result<Answer> NodeClient::write(const Deed& deed, std::function<Result<Answer>(Round&)> operation) {
+Result<Answer> NodeClient::write(const Deed& deed, std::function<Result<Done<Answer>>(Round&)> operation) {
   return node_.call<Answer>([&](Round& round) -> Result<Answer> {
-    Result<Answer> answer = operation(round);
-    if (answer) TRY(note(deed, round.now));
-    return answer;
+    TRY_ASSIGN(Done<Answer> done, operation(round));
+    TRY(note(deed, done.trail));
+    return std::move(done.answer);
   });
 }
 

@@ -292,6 +292,7 @@ Result<std::vector<Result<WordAnswer>>> Node::settle_pulled(Round& round, const 
     if (!word.release && word.outcome.kind == Outcome::Kind::rate_limited) {
       settling.limit = word.outcome.limit;
       settling.limited_until = rate_limited_until(word.outcome, round.now);
+      settling.may_teach_global = word.speaks_for_all;
     }
     said.push_back(std::move(settling));
     by.push_back({.index = i, .tenant = *std::move(owner)});

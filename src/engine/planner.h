@@ -70,7 +70,11 @@ class Planner {
     std::string_view definition;
     std::optional<std::int64_t> if_revision;
   };
-  Result<ScheduleRow> put(Round& round, const Put& put);
+  struct PutSchedule {
+    ScheduleRow row;
+    std::optional<std::string> definition_before;  // nothing: there was none
+  };
+  Result<PutSchedule> put(Round& round, const Put& put);
   // Without an end: until resumed. What was due before is planned first.
   Result<ScheduleRow> pause(Round& round, std::string_view tenant, std::string_view name, std::optional<Instant> until);
   // From now on: paused time has no occurrences (invariant 32).
@@ -95,7 +99,11 @@ class Planner {
     std::optional<std::int64_t> if_version;
     bool patches = false;  // else it replaces
   };
-  Result<PutSubject> put_subject(Round& round, const SubjectCall& call);
+  struct SubjectChanged {
+    PutSubject put;
+    std::optional<SubjectRow> before;
+  };
+  Result<SubjectChanged> put_subject(Round& round, const SubjectCall& call);
   // Whether all of them can be; an error says in `line` which one it is about. What is written afterwards may have
   // been checked in an earlier round.
   Result<void> check_import(Round& round, std::string_view tenant, std::string_view schedule,

@@ -95,7 +95,7 @@ Result<void> Planner::check_definition(const Put& put, const Schedule& schedule,
   return {};
 }
 
-Result<ScheduleRow> Planner::put(Round& round, const Put& put) {
+Result<Planner::PutSchedule> Planner::put(Round& round, const Put& put) {
   TRY_ASSIGN(const Schedule schedule, parse_schedule(put.definition));
   const auto known = store_.plans().schedule(put.tenant, schedule.name);
   const ScheduleRow* const before = known ? &*known : nullptr;
@@ -110,9 +110,11 @@ Result<ScheduleRow> Planner::put(Round& round, const Put& put) {
   if (before && before->revision == row.revision) {
     // Nothing changed. The answer to the call that put it may have been lost, and with it what the memory should know.
     TRY(remember(round, row));
-    return row;
+    return PutSchedule{.row = std::move(row), .definition_before = before->definition};
   }
-  return take_effect(round, std::move(row), before);
+  TRY_ASSIGN(row, take_effect(round, std::move(row), before));
+  return PutSchedule{.row = std::move(row),
+                     .definition_before = before ? std::optional(before->definition) : std::nullopt};
 }
 
 Result<ScheduleRow> Planner::take_effect(Round& round, ScheduleRow row, const ScheduleRow* before) {

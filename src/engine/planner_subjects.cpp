@@ -53,7 +53,7 @@ Result<bool> Planner::fans_out(std::string_view tenant, std::string_view schedul
   return compiled->schedule.fan_out;
 }
 
-Result<PutSubject> Planner::put_subject(Round& round, const SubjectCall& call) {
+Result<Planner::SubjectChanged> Planner::put_subject(Round& round, const SubjectCall& call) {
   CompiledPtr compiled;
   TRY_ASSIGN(const ScheduleRow row, with_fan_out(call.tenant, call.schedule, compiled));
   const Ruling ruling{row, *compiled};
@@ -77,9 +77,9 @@ Result<PutSubject> Planner::put_subject(Round& round, const SubjectCall& call) {
   TRY(check_subject_name(text.subject));
   TRY(check_subject(text, compiled->schedule, rules_.windows()));
   if (known) TRY(check_cursor_of(ruling, text, *known, round.now));
-  auto put = known ? change_subject(round, ruling, text, *known) : make_subject(round, ruling, text);
-  if (put) TRY(remember(round, row));
-  return put;
+  TRY_ASSIGN(PutSubject put, known ? change_subject(round, ruling, text, *known) : make_subject(round, ruling, text));
+  TRY(remember(round, row));
+  return SubjectChanged{.put = std::move(put), .before = known ? std::optional(*known) : std::nullopt};
 }
 
 Result<void> Planner::check_cursor_of(const Ruling& ruling, const SubjectText& text, const SubjectRow& known,

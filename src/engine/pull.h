@@ -56,7 +56,8 @@ struct PullWord {
   JobId job;
   std::int64_t token = 0;
   Outcome outcome;
-  bool release = false;  // instead of the outcome: put back as it is
+  bool release = false;         // instead of the outcome: put back as it is
+  bool speaks_for_all = false;  // of a key of all tenants: what it says of a global limit holds for all
 };
 
 struct WordAnswer {

@@ -1,4 +1,6 @@
 // The rules of the ready set: what they change at once, and how they explain themselves.
+#include <utility>
+
 #include "engine/ready_set.h"
 
 namespace carillon {
@@ -8,10 +10,12 @@ const ReadySet::Tenant* ReadySet::find_tenant(std::string_view name) const {
   return found == tenant_numbers_.end() ? nullptr : &tenants_[found->second];
 }
 
-std::optional<Instant> ReadySet::oldest_due() const {
+std::optional<Instant> ReadySet::oldest_due(const std::function<bool(std::string_view)>& of_tenant) const {
   std::optional<Instant> oldest;
-  for (const ReadyLine& line : lines_) {
-    if (!line.empty() && (!oldest || line.oldest().run_at < *oldest)) oldest = line.oldest().run_at;
+  for (std::size_t i = 0; i < lines_.size(); ++i) {
+    const ReadyLine& line = lines_[i];
+    if (line.empty() || (of_tenant && !of_tenant(places_[i]->tenant))) continue;
+    if (!oldest || line.oldest().run_at < *oldest) oldest = line.oldest().run_at;
   }
   return oldest;
 }
@@ -44,10 +48,12 @@ void ReadySet::refresh_lane(std::uint32_t number) {
   open_.hold_lane(lane.tenant, number, held);
 }
 
-void ReadySet::set_weight(std::string_view tenant, std::uint32_t weight) {
+void ReadySet::set_weight(std::string_view tenant, std::uint32_t weight, Instant now) {
   const std::uint32_t number = tenant_number(tenant);
   tenants_[number].weight = weight;
   open_.set_weight(number, weight);
+  limits_.set_weight(number, weight, now);
+  ++openings_;
 }
 
 void ReadySet::set_tenant_cap(std::string_view tenant, std::optional<std::uint32_t> cap) {
@@ -98,12 +104,6 @@ void ReadySet::set_type_closed(std::string_view tenant, TypeId type, bool closed
   }
 }
 
-std::vector<std::string_view> ReadySet::limits_of(PlaceId place) const {
-  std::vector<std::string_view> names;
-  for (const std::uint32_t limit : lines_[place.value].limits) names.emplace_back(limits_.name(limit));
-  return names;
-}
-
 void ReadySet::set_type_limits(std::string_view tenant, TypeId type, const std::vector<std::string>& limits,
                                Instant now) {
   Tenant::Type& changed = tenants_[tenant_number(tenant)].types[type];
@@ -124,6 +124,18 @@ void ReadySet::set_limit(std::string_view tenant, std::string_view name, const s
   for (ReadyLine* const line : limits_.set_rule(limits_.intern(owner, name), rule, now)) settle(*line);
 }
 
+const std::optional<LimitRule>& ReadySet::limit_rule(std::string_view tenant, std::string_view name) {
+  return limits_.rule(limits_.intern(tenant.empty() ? kEveryTenant : tenant_number(tenant), name));
+}
+
+void ReadySet::forget_tenant(std::string_view tenant, Instant now) {
+  const auto found = tenant_numbers_.find(tenant);
+  if (found == tenant_numbers_.end() || !std::exchange(tenants_[found->second].known, false)) return;
+  ++openings_;
+  for (ReadyLine* const line : limits_.forget(found->second, now)) settle(*line);
+  limits_.set_tenant_count(--known_, now);
+}
+
 std::optional<std::string> ReadySet::holds(PlaceId place, Instant now) {
   const ReadyLine& line = lines_[place.value];
   const Tenant& tenant = tenants_[line.tenant];
@@ -135,6 +147,7 @@ std::optional<std::string> ReadySet::holds(PlaceId place, Instant now) {
   if (tenant.cap && tenant.running >= *tenant.cap) return "cap:tenant";
   if (lane.cap && lane.running >= *lane.cap) return "cap:queue";
   const auto limit = limits_.blocking(line, now);
+  if (limit && limits_.name(*limit) == kOutsideShare) return "cap:webhooks";
   return limit ? std::optional("limit:" + limits_.name(*limit)) : std::nullopt;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "base/check.h"
 #include "base/mutant.h"
@@ -21,11 +22,19 @@ constexpr std::size_t kWakesPerPick = 2 * kLimitsMax;
 // ---- Places --------------------------------------------------------------------------------------------------------
 
 std::uint32_t ReadySet::tenant_number(std::string_view name) {
-  if (const auto found = tenant_numbers_.find(name); found != tenant_numbers_.end()) return found->second;
+  if (const auto found = tenant_numbers_.find(name); found != tenant_numbers_.end()) {
+    know(tenants_[found->second]);
+    return found->second;
+  }
   const auto number = static_cast<std::uint32_t>(tenants_.size());
-  tenants_.emplace_back();
+  know(tenants_.emplace_back());
   tenant_numbers_.emplace(name, number);
   return number;
+}
+
+void ReadySet::know(Tenant& tenant) {
+  if (std::exchange(tenant.known, true)) return;
+  limits_.set_tenant_count(++known_, kInstantMin);
 }
 
 std::uint32_t ReadySet::lane_number(std::uint32_t tenant, std::string_view queue) {
@@ -105,6 +114,7 @@ void ReadySet::put(ReadyLine& line, const ReadyEntry& entry) {
   line.add(entry);
   ++size_;
   ++tenants_[line.tenant].size;
+  know(tenants_[line.tenant]);
   if (watching_ && !line.touched) {
     line.touched = true;
     arrivals_.push_back(line.place);
@@ -238,18 +248,19 @@ void ReadySet::put_back(const Pick& pick, Instant now) {
   put(lines_[pick.place.value], pick.entry);
 }
 
-void ReadySet::adopt(PlaceId place, Instant /*now*/) {
+void ReadySet::adopt(PlaceId place, Instant now) {
   ReadyLine& line = lines_[place.value];
-  limits_.adopt(line);
+  limits_.adopt(line, now);
   count(line, Count::up);
 }
 
-void ReadySet::rate_limited(PlaceId place, std::string_view limit, Instant until, Instant now, bool may_teach_global) {
+std::optional<std::uint32_t> ReadySet::rate_limited(PlaceId place, std::string_view limit, Instant until, Instant now,
+                                                    bool may_teach_global) {
   for (const std::uint32_t number : lines_[place.value].limits) {
-    if (!limit.empty() && limits_.name(number) != limit) continue;
-    limits_.rate_limited(number, {.until = until, .may_teach_global = may_teach_global}, now);
-    return;
+    if (limits_.name(number) == kOutsideShare || (!limit.empty() && limits_.name(number) != limit)) continue;
+    return limits_.rate_limited(number, {.until = until, .may_teach_global = may_teach_global}, now);
   }
+  return std::nullopt;
 }
 
 std::optional<Instant> ReadySet::next_opening(Instant now) {

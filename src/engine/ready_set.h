@@ -51,15 +51,12 @@ class ReadySet {
   const ReadyPlace& place(PlaceId id) const { return *places_[id.value]; }
   std::uint32_t place_count() const { return static_cast<std::uint32_t>(places_.size()); }
 
-  // What is taken there: the place's own limits, then those of its type.
-  std::vector<std::string_view> limits_of(PlaceId place) const;
-
   // It is due now.
   void add(PlaceId place, const ReadyEntry& entry);
   std::size_t size() const { return size_; }
   std::size_t size(std::string_view tenant) const;
-  // Since when the one that waits longest is due. Looks at every place.
-  std::optional<Instant> oldest_due() const;
+  // Since when the one that waits longest is due, of all or of some tenants. Looks at every place.
+  std::optional<Instant> oldest_due(const std::function<bool(std::string_view)>& of_tenant = {}) const;
 
   // Takes out all that stands at one tenant's places (tenant "": at all), or only at those that notify.
   struct Pick {
@@ -69,7 +66,7 @@ class ReadySet {
   std::vector<Pick> take_all(std::string_view tenant, bool only_notifying);
 
   // Rules. Each may come at any time, also for what nobody has used yet. A cap that falls below what runs ends nothing.
-  void set_weight(std::string_view tenant, std::uint32_t weight);  // 1 unless set; 0 counts as 1
+  void set_weight(std::string_view tenant, std::uint32_t weight, Instant now);  // 1 unless set; 0 counts as 1
   void set_tenant_cap(std::string_view tenant, std::optional<std::uint32_t> cap);
   void set_queue_cap(std::string_view tenant, std::string_view queue, std::optional<std::uint32_t> cap);
   void set_tenant_closed(std::string_view tenant, bool closed);  // paused, or in maintenance
@@ -83,8 +80,15 @@ class ReadySet {
   void set_type_closed(std::string_view tenant, TypeId type, bool closed);  // the same, for one tenant
   // What jobs of this type draw on besides what they name themselves. What runs is counted there from now on.
   void set_type_limits(std::string_view tenant, TypeId type, const std::vector<std::string>& limits, Instant now);
-  // Tenant "": for all. A place's limit is its tenant's own, else the global one, else nothing holds it.
+  // Tenant "": for all. A place's limit is its tenant's own, else the global one, else nothing holds it. Whatever was
+  // closed or learnt is open again, though the rule be the same.
   void set_limit(std::string_view tenant, std::string_view name, const std::optional<LimitRule>& rule, Instant now);
+  const std::optional<LimitRule>& limit_rule(std::string_view tenant, std::string_view name);
+  // There is a tenant, whether it has jobs or not: of global limits something is kept for it.
+  void know_tenant(std::string_view tenant) { tenant_number(tenant); }
+  // It is gone, with its rules: nothing is kept for it, and nothing of what it said holds. It is known again by its
+  // next job or rule.
+  void forget_tenant(std::string_view tenant, Instant now);
 
   // Takes the entry out and counts it on its tenant, queue and limits: on all of them, or nothing is taken. Nothing
   // only if nothing may start; or, for one that is to wait for a thread, if a rate governs whose turn it is: a start
@@ -129,14 +133,17 @@ class ReadySet {
   std::uint64_t openings() const { return openings_; }
 
   // An attempt of this place was told to slow down. Limit "": the first. A name that the place does not have, or that
-  // no rule stands behind, is ignored.
-  void rate_limited(PlaceId place, std::string_view limit, Instant until, Instant now, bool may_teach_global);
+  // no rule stands behind, is ignored. A word that may not teach a global limit closes it for the place's tenant. What
+  // is closed by it, for `draws_on`.
+  std::optional<std::uint32_t> rate_limited(PlaceId place, std::string_view limit, Instant until, Instant now,
+                                            bool may_teach_global);
+  bool draws_on(PlaceId place, std::uint32_t limit) const { return limits_.draws_on(lines_[place.value], limit); }
 
   // The earliest instant at which time alone may let something start; to be asked when pick has given nothing.
   std::optional<Instant> next_opening(Instant now);
 
   // Why nothing of this place starts, in the words of explain: maintenance, paused, no_worker, quiet_hours, cap:tenant,
-  // cap:queue, limit:NAME. Nothing if it may. (invariant 33)
+  // cap:queue, cap:webhooks, limit:NAME. Nothing if it may. (invariant 33)
   std::optional<std::string> holds(PlaceId place, Instant now);
 
   // Steps in heaps and rings that picks have done so far.
@@ -152,6 +159,7 @@ class ReadySet {
     bool closed = false;
     bool quiet = false;
     bool held = false;  // as open_ knows it
+    bool known = false;
     std::size_t size = 0;
     std::map<std::string, std::uint32_t, std::less<>> lanes;
     std::vector<ReadyLine*> notifying;
@@ -179,6 +187,7 @@ class ReadySet {
   };
 
   std::uint32_t tenant_number(std::string_view name);
+  void know(Tenant& tenant);
   std::uint32_t lane_number(std::uint32_t tenant, std::string_view queue);
   const Tenant* find_tenant(std::string_view name) const;
 
@@ -213,6 +222,7 @@ class ReadySet {
   std::deque<ReadyLine> lines_;  // by place
   std::map<std::string, std::uint32_t, std::less<>> tenant_numbers_;
   std::deque<Tenant> tenants_;
+  std::size_t known_ = 0;  // of these
   std::deque<Lane> lanes_;
   std::map<TypeId, Type> types_;
 

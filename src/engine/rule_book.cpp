@@ -49,21 +49,26 @@ Result<void> check_document(std::string_view kind, std::string_view body) {
 
 RuleBook::RuleBook(Base base) : base_(std::move(base)) { apply_config(std::nullopt); }
 
-void RuleBook::apply(const DocumentKey& key, std::optional<std::string_view> body, ReadySet& ready, Instant now) {
+void RuleBook::apply(const DocumentKey& key, std::optional<std::string_view> body, ReadySet& ready, Instant now,
+                     Why why) {
   const std::scoped_lock lock(mutex_);
   if (body) {
     keys_.insert(key);
+    if (!key.tenant.empty()) ready.know_tenant(key.tenant);
   } else {
     keys_.erase(key);
   }
   if (key.kind == kSettingsKind) {
-    apply_settings(key.tenant, body, ready);
+    apply_settings(key.tenant, body, ready, now);
   } else if (key.kind == kQueueKind) {
     const QueueSettings queue = read(kQueue, body).value_or(QueueSettings{});
     ready.set_queue_cap(key.tenant, key.name, queue.max_concurrency);
     ready.set_queue_closed(key.tenant, key.name, queue.paused);
   } else if (key.kind == kLimitKind) {
-    ready.set_limit(key.tenant, key.name, read(parse_limit_rule, body), now);
+    const auto rule = read(parse_limit_rule, body);
+    if (why == Why::was_set || ready.limit_rule(key.tenant, key.name) != rule) {
+      ready.set_limit(key.tenant, key.name, rule, now);
+    }
   } else if (key.kind == kMaintenanceKind) {
     auto maintenance = read(parse_maintenance, body);
     if (key.tenant.empty()) {
@@ -79,11 +84,12 @@ void RuleBook::apply(const DocumentKey& key, std::optional<std::string_view> bod
   next_change_ = now;
 }
 
-void RuleBook::apply_settings(const std::string& name, std::optional<std::string_view> body, ReadySet& ready) {
+void RuleBook::apply_settings(const std::string& name, std::optional<std::string_view> body, ReadySet& ready,
+                              Instant now) {
   Tenant& tenant = tenants_[name];
   tenant.settings = read(kTenant, body).value_or(TenantSettings{});
   update_zones(tenant);
-  ready.set_weight(name, tenant.settings.weight);
+  ready.set_weight(name, tenant.settings.weight, now);
   ready.set_tenant_cap(name, tenant.settings.max_concurrency);
 }
 

@@ -51,8 +51,11 @@ class RuleBook {
   RuleBook& operator=(const RuleBook&) = delete;
   ~RuleBook() = default;
 
-  // A document as it was committed; without a body it was deleted. One that cannot be read counts for nothing.
-  void apply(const DocumentKey& key, std::optional<std::string_view> body, ReadySet& ready, Instant now);
+  // A document as it was committed; without a body it was deleted. One that cannot be read counts for nothing. A limit
+  // that somebody has set is open, though it be the same; one that was only read again stays as it is.
+  enum class Why : std::uint8_t { was_set, was_read };
+  void apply(const DocumentKey& key, std::optional<std::string_view> body, ReadySet& ready, Instant now,
+             Why why = Why::was_set);
 
   // Of the documents that are applied.
   std::vector<DocumentKey> keys() const { return {keys_.begin(), keys_.end()}; }
@@ -95,7 +98,7 @@ class RuleBook {
     bool quiet = false;
   };
 
-  void apply_settings(const std::string& name, std::optional<std::string_view> body, ReadySet& ready);
+  void apply_settings(const std::string& name, std::optional<std::string_view> body, ReadySet& ready, Instant now);
   void apply_config(std::optional<std::string_view> body);
   void update_zones(Tenant& tenant) const;
   std::optional<Closing> closing_of(const Tenant* tenant, bool notifies, Instant now) const;

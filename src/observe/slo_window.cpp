@@ -62,29 +62,43 @@ void SloWindow::hear(const EventBody& body, Duration at) {
   }
 }
 
+void SloWindow::forget_before(std::int64_t now) {
+  while (!minutes_.empty() && minutes_.front().number < now - length_) minutes_.pop_front();
+}
+
 SloMeasures SloWindow::measure(Duration now) {
   const std::int64_t number = minute_of(now);
-  while (!minutes_.empty() && minutes_.front().number < number - length_) minutes_.pop_front();
-  SloMeasures measures;
-  measures[Slo::tick_budget] = measure_timings(&Minute::ticks, config_.tick_budget);
+  SloWindow* const only = this;
+  SloMeasures measures = measure_jobs({&only, 1}, now);
+  measures[Slo::tick_budget] = measure_timings({&only, 1}, &Minute::ticks, config_.tick_budget);
   measures[Slo::saturation] = measure_saturation();
   measures[Slo::queue_pressure] = measure_depth(number);
-  measures[Slo::job_latency] = measure_timings(&Minute::jobs, config_.job_p95_max);
-  measures[Slo::cutoff_miss_rate] = measure_cutoffs();
-  measures[Slo::stalled] = measure_stalled();
   return measures;
 }
 
-SloMeasure SloWindow::measure_timings(Timings Minute::* timings, Duration threshold) const {
+SloMeasures SloWindow::measure_jobs(std::span<SloWindow* const> windows, Duration now) {
+  SloMeasures measures;
+  if (windows.empty()) return measures;
+  for (SloWindow* const window : windows) window->forget_before(minute_of(now));
+  const SloConfig& config = windows.front()->config_;
+  const std::vector<const SloWindow*> all(windows.begin(), windows.end());
+  measures[Slo::job_latency] = measure_timings(all, &Minute::jobs, config.job_p95_max);
+  measures[Slo::cutoff_miss_rate] = measure_cutoffs(all, config.cutoff_rate_max);
+  measures[Slo::stalled] = measure_stalled(all, config.stalled_max);
+  return measures;
+}
+
+SloMeasure SloWindow::measure_timings(Windows windows, Timings Minute::* timings, Duration threshold) {
   SloMeasure measure;
   std::uint64_t over = 0;
   std::vector<const DurationHistogram*> histograms;
-  histograms.reserve(minutes_.size());
-  for (const Minute& minute : minutes_) {
-    const Timings& of_minute = minute.*timings;
-    measure.samples += of_minute.samples;
-    over += of_minute.over;
-    histograms.push_back(&of_minute.histogram);
+  for (const SloWindow* const window : windows) {
+    for (const Minute& minute : window->minutes_) {
+      const Timings& of_minute = minute.*timings;
+      measure.samples += of_minute.samples;
+      over += of_minute.over;
+      histograms.push_back(&of_minute.histogram);
+    }
   }
   const auto p95 = DurationHistogram::p95(histograms);
   if (!p95) return measure;
@@ -128,32 +142,36 @@ SloMeasure SloWindow::measure_depth(std::int64_t now) const {
   return measure;
 }
 
-SloMeasure SloWindow::measure_cutoffs() const {
+SloMeasure SloWindow::measure_cutoffs(Windows windows, double rate_max) {
   SloMeasure measure;
   std::map<std::uint16_t, std::uint64_t> missed;
   std::uint64_t all_missed = 0;
-  for (const Minute& minute : minutes_) {
-    measure.samples += minute.delivered;
-    for (const auto& [bucket, count] : minute.missed) {
-      missed[bucket] += count;
-      all_missed += count;
+  for (const SloWindow* const window : windows) {
+    for (const Minute& minute : window->minutes_) {
+      measure.samples += minute.delivered;
+      for (const auto& [bucket, count] : minute.missed) {
+        missed[bucket] += count;
+        all_missed += count;
+      }
     }
   }
   measure.samples += all_missed;
   if (measure.samples == 0) return measure;
   measure.value = static_cast<double>(all_missed) / static_cast<double>(measure.samples);
-  measure.over = *measure.value > config_.cutoff_rate_max;
+  measure.over = *measure.value > rate_max;
   // The earliest of those that missed most.
   const auto most = std::ranges::max_element(missed, {}, [](const auto& one) { return one.second; });
   if (most != missed.end()) measure.due_bucket = most->first;
   return measure;
 }
 
-SloMeasure SloWindow::measure_stalled() const {
+SloMeasure SloWindow::measure_stalled(Windows windows, double stalled_max) {
   SloMeasure measure;
-  for (const Minute& minute : minutes_) measure.samples += minute.stalled;
+  for (const SloWindow* const window : windows) {
+    for (const Minute& minute : window->minutes_) measure.samples += minute.stalled;
+  }
   measure.value = static_cast<double>(measure.samples);
-  measure.over = *measure.value > config_.stalled_max;
+  measure.over = *measure.value > stalled_max;
   return measure;
 }
 

@@ -11,6 +11,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <span>
 
 #include "observe/duration_histogram.h"
 #include "observe/slo.h"
@@ -30,6 +31,8 @@ class SloWindow {
   void hear(const EventBody& body, Duration at);
   // Of the window that ends at `now`. What is older is forgotten. Not of the DLQ, which no window can know.
   SloMeasures measure(Duration now);
+  // Of several that hear of different jobs, taken together: what is about jobs, and nothing about the server.
+  static SloMeasures measure_jobs(std::span<SloWindow* const> windows, Duration now);
 
  private:
   // Samples, and how many of them were over the threshold: whether a percentile is over it is known exactly.
@@ -52,12 +55,15 @@ class SloWindow {
     std::uint64_t stalled = 0;
   };
 
+  using Windows = std::span<const SloWindow* const>;
+
   Minute& minute_at(Duration at);
-  SloMeasure measure_timings(Timings Minute::* timings, Duration threshold) const;
+  void forget_before(std::int64_t now);
+  static SloMeasure measure_timings(Windows windows, Timings Minute::* timings, Duration threshold);
   SloMeasure measure_saturation() const;
   SloMeasure measure_depth(std::int64_t now) const;
-  SloMeasure measure_cutoffs() const;
-  SloMeasure measure_stalled() const;
+  static SloMeasure measure_cutoffs(Windows windows, double rate_max);
+  static SloMeasure measure_stalled(Windows windows, double stalled_max);
 
   SloConfig config_;
   std::int64_t length_;                         // in minutes

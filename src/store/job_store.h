@@ -87,6 +87,15 @@ struct JobTraits {
   friend bool operator==(const JobTraits&, const JobTraits&) = default;
 };
 
+// Of a job, what people change by hand.
+struct JobStanding {
+  JobState state = JobState::queued;
+  int priority = kPriorityDefault;
+  Instant run_at;
+  bool cancel_requested = false;
+  friend bool operator==(const JobStanding&, const JobStanding&) = default;
+};
+
 struct Changed {
   JobId id;
   std::string tenant;
@@ -94,6 +103,9 @@ struct Changed {
   JobState state = JobState::queued;
   bool cancel_requested = false;
   std::vector<ReadyJob> ready;  // what has become ready by it: itself, or dependents that run anyway
+  // Of `act` and `patch`: how it stood, and how it stands now.
+  JobStanding before;
+  JobStanding after;
 };
 
 // A due job whose schedule or subject does not let it start now.

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "core/attempt.h"
+#include "core/audit_detail.h"
 #include "core/instant.h"
 #include "core/job_id.h"
 #include "core/job_state.h"
@@ -216,6 +217,15 @@ struct Document {
   friend bool operator==(const Document&, const Document&) = default;
 };
 
+// Who did what. The store dates it.
+struct AuditWord {
+  std::string tenant;  // "": it concerns all
+  std::string actor;
+  std::string action;
+  std::string target;
+  friend bool operator==(const AuditWord&, const AuditWord&) = default;
+};
+
 struct AuditRow {
   std::int64_t sequence = 0;
   Instant at;
@@ -223,7 +233,7 @@ struct AuditRow {
   std::string actor;
   std::string action;
   std::string target;
-  std::string detail;  // JSON
+  AuditDetail detail;
   friend bool operator==(const AuditRow&, const AuditRow&) = default;
 };
 

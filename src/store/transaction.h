@@ -176,6 +176,8 @@ class Transaction {
   virtual void put_document(const Document& document) = 0;
   virtual void erase_document(const DocumentKey& key) = 0;
   virtual void append_audit(const AuditRow& row) = 0;
+  // Of the oldest `limit` rows, those of before `at`. How many.
+  virtual std::size_t erase_audit_before(Instant at, std::size_t limit) = 0;
 };
 
 }  // namespace carillon

@@ -410,12 +410,8 @@ Result<PlanPruneStep> TransactionalStore::prune(const PlanPruneRequest& request)
 
 // ---- Administration ---------------------------------------------------------------------------------------------
 
-Result<Document> TransactionalStore::put_document(const DocumentPut& put, const std::optional<AuditRow>& audit) {
-  return write_or_refuse([&](Context& context) {
-    auto document = put_document_row(context, put);
-    if (document && audit) context.tx.append_audit(*audit);
-    return document;
-  });
+Result<Document> TransactionalStore::put_document(const DocumentPut& put, const std::optional<AuditWord>& audit) {
+  return write_or_refuse([&](Context& context) { return put_document_row(context, put, audit); });
 }
 
 Result<Document> TransactionalStore::document(const DocumentKey& key) {
@@ -426,21 +422,17 @@ Result<Document> TransactionalStore::document(const DocumentKey& key) {
   });
 }
 
-Result<void> TransactionalStore::delete_document(const DocumentKey& key, const std::optional<AuditRow>& audit) {
-  return write_or_refuse([&](Context& context) {
-    auto deleted = delete_document_row(context, key);
-    if (deleted && audit) context.tx.append_audit(*audit);
-    return deleted;
-  });
+Result<void> TransactionalStore::delete_document(const DocumentKey& key, const std::optional<AuditWord>& audit) {
+  return write_or_refuse([&](Context& context) { return delete_document_row(context, key, audit); });
 }
 
 Result<std::vector<Document>> TransactionalStore::documents_above(const DocumentKey& after, std::size_t limit) {
   return write([&](Context& context) { return context.tx.documents_above(after, limit); });
 }
 
-Result<void> TransactionalStore::append_audit(const AuditRow& row) {
+Result<void> TransactionalStore::append_audit(const AuditWord& word, const AuditDetail& detail) {
   return write_or_refuse([&](Context& context) -> Result<void> {
-    context.tx.append_audit(row);
+    append_audit_row(context, word, detail);
     return {};
   });
 }

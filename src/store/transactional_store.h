@@ -92,11 +92,11 @@ class TransactionalStore final : public Store, private JobStore, private PlanSto
   std::vector<OutcomeKey> parked_after(std::size_t known) override;
   Result<PlanPruneStep> prune(const PlanPruneRequest& request) override;
 
-  Result<Document> put_document(const DocumentPut& put, const std::optional<AuditRow>& audit) override;
+  Result<Document> put_document(const DocumentPut& put, const std::optional<AuditWord>& audit) override;
   Result<Document> document(const DocumentKey& key) override;
-  Result<void> delete_document(const DocumentKey& key, const std::optional<AuditRow>& audit) override;
+  Result<void> delete_document(const DocumentKey& key, const std::optional<AuditWord>& audit) override;
   Result<std::vector<Document>> documents_above(const DocumentKey& after, std::size_t limit) override;
-  Result<void> append_audit(const AuditRow& row) override;
+  Result<void> append_audit(const AuditWord& word, const AuditDetail& detail) override;
 
   // Runs `use_case` in a transaction of its own, or in the one of `atomically`, and answers with what it returned.
   template <typename UseCase>

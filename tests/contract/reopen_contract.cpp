@@ -44,7 +44,8 @@ TEST_P(ReopenContract, EverythingIsThere) {  // invariant 4
   const LeasedJob running = claim_one(enqueue(job()), {.lease = 60s});
   const Document document =
       value_of(admin().put_document({.key = {.tenant = "default", .kind = "limit", .name = "smtp"}, .body = "{}"}, {}));
-  ASSERT_TRUE(admin().append_audit({.tenant = "default", .actor = "ada", .action = "put"}));
+  ASSERT_TRUE(admin().append_audit({.tenant = "default", .actor = "ada", .action = "put", .target = {}},
+                                   new_fields(JsonObject().integer("rate", 1))));
 
   const auto describe = [&] {
     std::vector<JobView> all;

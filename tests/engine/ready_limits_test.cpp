@@ -109,7 +109,6 @@ TEST_F(ReadyLimitsTest, JobsTakeTheLimitsOfTheirTypeBesidesTheirOwn) {  // invar
   const PlaceId named = fill({.limits = {"x"}}, 11, 5);
   fill({.type = 2, .limits = {}}, 21, 1);
   fill({.tenant = "b", .limits = {}}, 31, 1);
-  EXPECT_THAT(ready_.limits_of(named), ElementsAre("x", "t"));
   EXPECT_EQ(started(ready_, 99).size(), 4);  // two of the type, and who is not meant
   EXPECT_EQ(ready_.holds(plain, kNow), "limit:t");
   EXPECT_EQ(ready_.holds(named, kNow), "limit:t");
@@ -215,13 +214,115 @@ TEST_F(ReadyLimitsTest, RateLimitedHoldsTheLimitThatItNames) {
   EXPECT_THAT(started(ready_, 9, kNow + 1min), ElementsAre(11));
 }
 
-TEST_F(ReadyLimitsTest, ATenantsWordDoesNotTeachAGlobalLimit) {
+TEST_F(ReadyLimitsTest, ATenantsWordClosesAGlobalLimitForThatTenantAlone) {
+  ready_.set_limit("", "x", LimitRule{.rate = 8, .concurrency = 9}, kNow);
+  const PlaceId of_a = at({.tenant = "a"});
+  const PlaceId of_b = at({.tenant = "b"});
+  fill({.tenant = "a"}, 1, 1);
+  fill({.tenant = "b"}, 11, 1);
+  ready_.rate_limited(of_a, "x", kNow + 1min, kNow, false);
+  EXPECT_EQ(ready_.holds(of_a, kNow), "limit:x");
+  EXPECT_FALSE(ready_.holds(of_b, kNow));
+  EXPECT_THAT(started(ready_, 9), ElementsAre(11));
+  EXPECT_EQ(ready_.next_opening(kNow), kNow + 1min);
+  EXPECT_THAT(started(ready_, 9, kNow + 1min), ElementsAre(1));
+}
+
+TEST_F(ReadyLimitsTest, AWordForAllClosesAGlobalLimitForAll) {
   ready_.set_limit("", "x", LimitRule{.concurrency = 9}, kNow);
-  const PlaceId place = at({});
-  ready_.rate_limited(place, "x", kNow + 1min, kNow, false);
-  EXPECT_FALSE(ready_.holds(place, kNow));
-  ready_.rate_limited(place, "x", kNow + 1min, kNow, true);
-  EXPECT_EQ(ready_.holds(place, kNow), "limit:x");
+  ready_.rate_limited(at({.tenant = "a"}), "x", kNow + 1min, kNow, true);
+  EXPECT_EQ(ready_.holds(at({.tenant = "a"}), kNow), "limit:x");
+  EXPECT_EQ(ready_.holds(at({.tenant = "b"}), kNow), "limit:x");
+}
+
+TEST_F(ReadyLimitsTest, ATenantsClosingOfAGlobalLimitLastsAnHourAtMost) {
+  ready_.set_limit("", "x", LimitRule{.concurrency = 9}, kNow);
+  ready_.rate_limited(at({}), "x", kNow + 24h, kNow, false);
+  EXPECT_EQ(ready_.holds(at({}), kNow + 59min), "limit:x");
+  EXPECT_FALSE(ready_.holds(at({}), kNow + 1h));
+}
+
+TEST_F(ReadyLimitsTest, WhoeverSetsOrDeletesALimitOpensIt) {
+  const LimitRule rule{.rate = 8, .concurrency = 9};
+  for (const std::optional<LimitRule>& set : {std::optional(rule), std::optional<LimitRule>()}) {
+    for (const bool for_all : {false, true}) {
+      ready_.set_limit("", "x", rule, kNow);
+      ready_.rate_limited(at({}), "x", kNow + 1min, kNow, for_all);
+      ASSERT_EQ(ready_.holds(at({}), kNow), "limit:x");
+      ready_.set_limit("", "x", set, kNow);
+      EXPECT_FALSE(ready_.holds(at({}), kNow));
+    }
+  }
+}
+
+TEST_F(ReadyLimitsTest, WhatWaitedForAClosingStartsWhenTheLimitIsSet) {
+  ready_.set_limit("", "x", LimitRule{.concurrency = 9}, kNow);
+  ready_.rate_limited(fill({}, 1, 2), "x", kNow + 1min, kNow, false);
+  ASSERT_THAT(started(ready_, 9), ElementsAre());
+  ready_.set_limit("", "x", LimitRule{.concurrency = 9}, kNow);
+  EXPECT_EQ(started(ready_, 9).size(), 2);
+}
+
+TEST_F(ReadyLimitsTest, ATenantsOwnLimitAndTheGlobalOneOfThatNameAreTwo) {
+  ready_.set_limit("", "x", LimitRule{.concurrency = 9}, kNow);
+  ready_.set_limit("a", "x", LimitRule{.concurrency = 9}, kNow);
+  const auto closed = ready_.rate_limited(at({.tenant = "a"}), "x", kNow + 1min, kNow, true);
+  ASSERT_TRUE(closed);
+  EXPECT_TRUE(ready_.draws_on(at({.tenant = "a"}), *closed));
+  EXPECT_FALSE(ready_.draws_on(at({.tenant = "b"}), *closed));
+  EXPECT_FALSE(ready_.holds(at({.tenant = "b"}), kNow));
+}
+
+TEST_F(ReadyLimitsTest, ATenantThatIsForgottenLeavesNoClosing) {
+  ready_.set_limit("", "x", LimitRule{.concurrency = 9}, kNow);
+  ready_.rate_limited(fill({}, 1, 1), "x", kNow + 1min, kNow, false);
+  ASSERT_THAT(started(ready_, 9), ElementsAre());
+  ready_.forget_tenant("a", kNow);
+  EXPECT_THAT(started(ready_, 9), ElementsAre(1));
+}
+
+// ---- Shares --------------------------------------------------------------------------------------------------------
+
+TEST_F(ReadyLimitsTest, TheOnlyTenantHasTheWholeOfAGlobalLimit) {
+  ready_.set_limit("", "x", LimitRule{.concurrency = 8}, kNow);
+  fill({.tenant = "a"}, 1, 20);
+  EXPECT_EQ(started(ready_, 99).size(), 8);
+}
+
+TEST_F(ReadyLimitsTest, ATenantLeavesSomeOfAGlobalLimitForOthers) {
+  ready_.set_limit("", "x", LimitRule{.concurrency = 8}, kNow);
+  ready_.know_tenant("b");
+  fill({.tenant = "a"}, 1, 20);
+  EXPECT_EQ(started(ready_, 99).size(), 6);
+  EXPECT_EQ(ready_.holds(at({.tenant = "a"}), kNow), "limit:x");
+  fill({.tenant = "b"}, 101, 20);
+  EXPECT_EQ(started(ready_, 99).size(), 2);
+  // What ends of the one goes to the other, until both have their share.
+  for (int i = 0; i < 2; ++i) {
+    ready_.ended(at({.tenant = "a"}), kNow);
+    EXPECT_THAT(started(ready_, 99), ElementsAre(testing::Gt(100)));
+  }
+  EXPECT_EQ(ready_.running("a"), 4);
+  EXPECT_EQ(ready_.running("b"), 4);
+  // From then on each has its own back.
+  ready_.ended(at({.tenant = "a"}), kNow);
+  EXPECT_THAT(started(ready_, 99), ElementsAre(testing::Lt(100)));
+}
+
+TEST_F(ReadyLimitsTest, WhoIsShortOfItsShareStartsWhenTheOthersAreGone) {
+  ready_.set_limit("", "x", LimitRule{.concurrency = 8}, kNow);
+  ready_.know_tenant("b");
+  fill({.tenant = "a"}, 1, 20);
+  ASSERT_EQ(started(ready_, 99).size(), 6);
+  ready_.forget_tenant("b", kNow);
+  EXPECT_EQ(started(ready_, 99).size(), 2);
+}
+
+TEST_F(ReadyLimitsTest, ATenantsOwnConcurrencyIsAllItsOwn) {
+  ready_.set_limit("a", "x", LimitRule{.concurrency = 8}, kNow);
+  ready_.know_tenant("b");
+  fill({.tenant = "a"}, 1, 20);
+  EXPECT_EQ(started(ready_, 99).size(), 8);
 }
 
 TEST_F(ReadyLimitsTest, AHoldGoesWithItsRule) {

@@ -19,6 +19,12 @@ std::set<std::string> names_of(const ReadyPlace& place) { return {place.limits.b
 }  // namespace
 
 void ReadyModel::set_limit(const LimitKey& key, const std::optional<LimitRule>& rule, Instant now) {
+  if (!key.first.empty()) tenants.insert(key.first);
+  if (rule || limits_.contains(key)) {
+    std::erase_if(closings_, [&](const auto& closed) {
+      return closed.first.second == key.second && (key.first.empty() || closed.first.first == key.first);
+    });
+  }
   if (!rule) {
     limits_.erase(key);
     return;
@@ -32,7 +38,15 @@ void ReadyModel::set_limit(const LimitKey& key, const std::optional<LimitRule>& 
   found->second.rate.change(without_concurrency(*rule), now);
 }
 
-void ReadyModel::add(const ReadyPlace& place, const ReadyEntry& entry) { entries_.emplace_back(place, entry); }
+void ReadyModel::add(const ReadyPlace& place, const ReadyEntry& entry) {
+  tenants.insert(place.tenant);
+  entries_.emplace_back(place, entry);
+}
+
+void ReadyModel::adopt(const ReadyPlace& place) {
+  tenants.insert(place.tenant);
+  running_.push_back(place);
+}
 
 std::size_t ReadyModel::size() const { return entries_.size(); }
 
@@ -47,6 +61,41 @@ std::size_t ReadyModel::running_under(const LimitKey& key) const {
   return static_cast<std::size_t>(std::ranges::count_if(running_, [&](const ReadyPlace& place) {
     return names_of(place).contains(key.second) && effective(place.tenant, key.second) == key;
   }));
+}
+
+std::size_t ReadyModel::running_under(const LimitKey& key, const std::string& tenant) const {
+  return static_cast<std::size_t>(std::ranges::count_if(running_, [&](const ReadyPlace& place) {
+    return place.tenant == tenant && names_of(place).contains(key.second) && effective(tenant, key.second) == key;
+  }));
+}
+
+std::uint32_t ReadyModel::weight_of(const std::string& tenant) const {
+  const auto found = weights.find(tenant);
+  return found == weights.end() ? 1 : std::max(found->second, 1U);
+}
+
+bool ReadyModel::slots_open(const std::string& tenant, const LimitKey& key) const {
+  const auto concurrency = limits_.at(key).rule.concurrency;
+  if (!concurrency) return true;
+  const std::size_t running = running_under(key);
+  if (running >= *concurrency) return false;
+  if (!key.first.empty()) return true;
+  SharedLimit shared{.concurrency = *concurrency,
+                     .running = static_cast<std::uint32_t>(running),
+                     .held = static_cast<std::uint32_t>(running_under(key, tenant)),
+                     .weight = weight_of(tenant),
+                     .weights = 0};
+  for (const std::string& one : tenants) {
+    const bool holds = running_under(key, one) > 0;
+    if (holds) shared.weights += weight_of(one);
+    if (!holds && one != tenant) shared.has_newcomers = true;
+  }
+  return may_take_one(shared);
+}
+
+Opening ReadyModel::closing(const std::string& tenant, const LimitKey& key, Instant now) {
+  const auto found = key.first.empty() ? closings_.find({tenant, key.second}) : closings_.end();
+  return found == closings_.end() ? Opening{} : found->second.opening(now);
 }
 
 bool ReadyModel::gates_open(const ReadyPlace& place) const {
@@ -69,9 +118,8 @@ bool ReadyModel::limits_open(const ReadyPlace& place, Instant now) {
   return std::ranges::all_of(names_of(place), [&](const std::string& name) {
     const auto key = effective(place.tenant, name);
     if (!key) return true;
-    Limit& limit = limits_.at(*key);
-    if (limit.rule.concurrency && running_under(*key) >= *limit.rule.concurrency) return false;
-    return limit.rate.opening(now).kind == Opening::Kind::now;
+    return slots_open(place.tenant, *key) && closing(place.tenant, *key, now).kind == Opening::Kind::now &&
+           limits_.at(*key).rate.opening(now).kind == Opening::Kind::now;
   });
 }
 
@@ -106,10 +154,10 @@ std::optional<Instant> ReadyModel::next_opening(Instant now) {
     for (const std::string& name : names_of(place)) {
       const auto key = effective(place.tenant, name);
       if (!key) continue;
-      Limit& limit = limits_.at(*key);
-      if (limit.rule.concurrency && running_under(*key) >= *limit.rule.concurrency) by_time = false;
-      const Opening opening = limit.rate.opening(now);
-      if (opening.kind == Opening::Kind::at) opens = std::max(opens, opening.at);
+      if (!slots_open(place.tenant, *key)) by_time = false;
+      for (const Opening& opening : {limits_.at(*key).rate.opening(now), closing(place.tenant, *key, now)}) {
+        if (opening.kind == Opening::Kind::at) opens = std::max(opens, opening.at);
+      }
     }
     if (by_time && (!earliest || opens < *earliest)) earliest = opens;
   }
@@ -146,8 +194,9 @@ void ReadyModel::rate_limited(const ReadyPlace& place, const std::string& limit,
   const std::string name = limit.empty() && !place.limits.empty() ? place.limits.front() : limit;
   if (!names_of(place).contains(name)) return;
   const auto key = effective(place.tenant, name);
-  if (!key || (key->first.empty() && !may_teach_global)) return;
-  limits_.at(*key).rate.rate_limited(until, now);
+  if (!key) return;
+  if (!key->first.empty() || may_teach_global) return limits_.at(*key).rate.rate_limited(until, now);
+  closings_.try_emplace({place.tenant, name}, LimitRule{}, now).first->second.rate_limited(until, now);
 }
 
 }  // namespace carillon::test

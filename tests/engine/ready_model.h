@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/limit.h"
+#include "core/limit_share.h"
 #include "engine/ready_entry.h"
 
 namespace carillon::test {
@@ -31,6 +32,8 @@ class ReadyModel {
   std::set<std::int64_t> closed_types;
   std::map<std::string, std::uint32_t> tenant_caps;
   std::map<Queue, std::uint32_t> queue_caps;
+  std::map<std::string, std::uint32_t> weights;
+  std::set<std::string> tenants;  // that are known, by whatever was said of them
   void set_limit(const LimitKey& key, const std::optional<LimitRule>& rule, Instant now);
 
   void add(const ReadyPlace& place, const ReadyEntry& entry);
@@ -44,7 +47,7 @@ class ReadyModel {
   std::optional<Instant> next_opening(Instant now);
 
   void start(const ReadyPlace& place, const ReadyEntry& entry, Instant now);
-  void adopt(const ReadyPlace& place) { running_.push_back(place); }
+  void adopt(const ReadyPlace& place);
   void end(const ReadyPlace& place);
   void give_back(const ReadyPlace& place, Instant now);
   void rate_limited(const ReadyPlace& place, const std::string& limit, Instant until, Instant now,
@@ -56,12 +59,19 @@ class ReadyModel {
   bool limits_open(const ReadyPlace& place, Instant now);
   std::optional<LimitKey> effective(const std::string& tenant, const std::string& name) const;
   std::size_t running_under(const LimitKey& key) const;
+  // The same of one tenant.
+  std::size_t running_under(const LimitKey& key, const std::string& tenant) const;
+  std::uint32_t weight_of(const std::string& tenant) const;
+  bool slots_open(const std::string& tenant, const LimitKey& key) const;
+  // What the tenant's own word has closed.
+  Opening closing(const std::string& tenant, const LimitKey& key, Instant now);
 
   struct Limit {
     LimitRule rule;
     LimitState rate;  // without the concurrency
   };
   std::map<LimitKey, Limit> limits_;
+  std::map<LimitKey, LimitState> closings_;  // of global limits, by tenant and name
   std::vector<std::pair<ReadyPlace, ReadyEntry>> entries_;
   std::vector<ReadyPlace> running_;
 };

@@ -27,7 +27,7 @@ T draw(T low, T high) {
 
 bool one_in(int n) { return draw(1, n) == 1; }
 
-std::string any_tenant() { return draw(0, 2) == 0 ? "a" : "b"; }
+std::string any_tenant() { return draw(0, 2) == 0 ? "a" : one_in(3) ? "c" : "b"; }
 std::string any_queue() { return one_in(2) ? "q" : "r"; }
 std::string any_limit() { return one_in(2) ? "x" : "y"; }
 
@@ -50,7 +50,7 @@ std::optional<LimitRule> any_rule() {
   LimitRule rule;
   if (one_in(2)) rule.rate = draw(1, 8) / 2.0;
   if (one_in(2)) rule.burst = draw(1, 3);
-  if (one_in(2)) rule.concurrency = static_cast<std::uint32_t>(draw(0, 3));
+  if (one_in(2)) rule.concurrency = static_cast<std::uint32_t>(one_in(3) ? draw(4, 12) : draw(0, 3));
   return rule;
 }
 
@@ -100,7 +100,7 @@ class Player {
   void open_everything() {
     ready_.set_all_closed(false);
     model_.all_closed = false;
-    for (const std::string tenant : {"", "a", "b"}) {
+    for (const std::string tenant : {"", "a", "b", "c"}) {
       for (const std::string name : {"x", "y"}) set_limit(tenant, name, std::nullopt);
       if (tenant.empty()) continue;
       ready_.set_tenant_closed(tenant, false);
@@ -126,8 +126,8 @@ class Player {
   void check_counts() {
     RC_ASSERT(ready_.size() == model_.size());
     RC_ASSERT(ready_.running() == model_.running().size());
-    RC_ASSERT(ready_.size("a") + ready_.size("b") == ready_.size());
-    RC_ASSERT(ready_.running("a") + ready_.running("b") == ready_.running());
+    RC_ASSERT(ready_.size("a") + ready_.size("b") + ready_.size("c") == ready_.size());
+    RC_ASSERT(ready_.running("a") + ready_.running("b") + ready_.running("c") == ready_.running());
   }
 
  private:
@@ -214,8 +214,15 @@ class Player {
     model_.set_limit({tenant, name}, rule, now_);
   }
 
+  void set_weight(const std::string& tenant, std::uint32_t weight) {
+    ready_.set_weight(tenant, weight, now_);
+    model_.weights[tenant] = weight;
+  }
+
   void change_rule() {
     const std::string tenant = any_tenant();
+    model_.tenants.insert(tenant);
+    ready_.know_tenant(tenant);
     const std::string queue = any_queue();
     const bool closed = one_in(3);
     switch (draw(0, 8)) {
@@ -243,7 +250,7 @@ class Player {
         ready_.set_queue_cap(tenant, queue, cap);
         return set_cap(model_.queue_caps, ReadyModel::Queue(tenant, queue), cap);
       }
-      case 7: return ready_.set_weight(tenant, static_cast<std::uint32_t>(draw(0, 3)));
+      case 7: return set_weight(tenant, static_cast<std::uint32_t>(draw(0, 3)));
       default: return set_limit(one_in(3) ? "" : tenant, any_limit(), any_rule());
     }
   }

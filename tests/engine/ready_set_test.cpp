@@ -118,7 +118,7 @@ TEST(ReadySetTest, TenantsTakeTurns) {  // invariant 29
 
 TEST(ReadySetTest, EachTenantGetsItsWeightBeforeAnyGetsASecondRound) {  // invariant 29
   ReadySet ready;
-  ready.set_weight("b", 3);
+  ready.set_weight("b", 3, kNow);
   for (const char* const tenant : {"a", "b", "c"}) {
     for (std::int64_t i = 0; i < 100; ++i)
       ready.add(ready.place(of(tenant)), entry((tenant[0] * std::int64_t{1000}) + i));
@@ -132,7 +132,7 @@ TEST(ReadySetTest, EachTenantGetsItsWeightBeforeAnyGetsASecondRound) {  // invar
 
 TEST(ReadySetTest, AWeightOfZeroCountsAsOne) {
   ReadySet ready;
-  ready.set_weight("a", 0);
+  ready.set_weight("a", 0, kNow);
   ready.add(ready.place(of("a")), entry(1));
   ready.add(ready.place(of("a")), entry(2));
   ready.add(ready.place(of("b")), entry(11));

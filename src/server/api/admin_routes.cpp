@@ -18,17 +18,31 @@ namespace {
 
 constexpr std::int64_t kPageDefault = 50;
 
-AuditRow audit_row(const RouteCall& call, Instant at, std::string_view tenant, std::string_view action,
-                   std::string target) {
-  return {.at = at,
-          .tenant = std::string(tenant),
+AuditWord word_of(const RouteCall& call, std::string_view tenant, std::string_view action, std::string target) {
+  return {.tenant = std::string(tenant),
           .actor = call.caller.actor(),
           .action = std::string(action),
-          .target = std::move(target),
-          .detail = "{}"};
+          .target = std::move(target)};
 }
 
 // ---- Keys ---------------------------------------------------------------------------------------------------------
+
+// All of them is said in words: neither a field that is missing nor an empty list gives a key more than it names.
+Result<TenantSet> read_key_tenants(JsonFields& fields, Scope scope) {
+  constexpr std::string_view kField = "tenants";
+  const Json* const given = fields.optional(kField);
+  if (given == nullptr) {
+    if (scope == Scope::admin) return TenantSet::all();
+    return fields.missing(kField, "the tenants that the key is for: a list of names, or \"all\"");
+  }
+  if (given->type == JsonType::string && given->text == "all") return TenantSet::all();
+  if (given->type != JsonType::array) return fields.fail(*given, kField, "expected a list of names, or \"all\"");
+  if (scope == Scope::admin) return fields.fail(*given, kField, "an admin key is for all tenants: \"all\"");
+  TRY_ASSIGN(std::vector<std::string> names, read_texts_field(fields, kField));
+  if (names.empty()) return fields.fail(*given, kField, "no tenant is named; all of them are \"all\"");
+  for (const std::string& tenant : names) TRY(check_name(kField, tenant));
+  return TenantSet::of(std::move(names));
+}
 
 Result<ApiKey> read_key_request(const RouteCall& call, ApiKey key) {
   const std::string& text = call.request.body;
@@ -42,14 +56,7 @@ Result<ApiKey> read_key_request(const RouteCall& call, ApiKey key) {
     return fields.fail(*scope, "scope", fmt::format("{} is none of read, worker, tenant, admin", quoted(scope->text)));
   }
   key.scope = *known;
-  TRY_ASSIGN(key.tenants, read_texts_field(fields, "tenants"));
-  for (const std::string& tenant : key.tenants) TRY(check_name("tenants", tenant));
-  if (key.scope == Scope::admin && !key.tenants.empty()) {
-    return fields.fail(*json.find("tenants"), "tenants", "an admin key is for all tenants");
-  }
-  if (key.scope == Scope::tenant && key.tenants.empty()) {
-    return fields.missing("tenants", "the tenants that the key is for");
-  }
+  TRY_ASSIGN(key.tenants, read_key_tenants(fields, key.scope));
   TRY_ASSIGN(const Json* const expires, fields.optional("expires_at", JsonType::string));
   if (expires != nullptr) {
     const auto at = parse_instant(expires->text);
@@ -63,16 +70,18 @@ Result<ApiKey> read_key_request(const RouteCall& call, ApiKey key) {
 Result<HttpResponse> make_api_key(Services& services, const RouteCall& call) {
   NewKey made = make_key("", Scope::read, services.now());
   TRY_ASSIGN(made.key, read_key_request(call, made.key));
+  for (const std::string& tenant : made.key.tenants.names()) {
+    if (services.tenants.has(tenant)) continue;
+    return refusal(422, "invalid_configuration",
+                   fmt::format("tenants: there is no tenant {}; PUT /v1/tenants/{{tenant}} makes one", quoted(tenant)));
+  }
   Node& node = services.host.node();
   const auto stored = node.call<Document>([&](Round& round) -> Result<Document> {
-    // A tenant must outlive the key that named it first.
-    for (const std::string& tenant : made.key.tenants) TRY(store_tenant(services, round, tenant, call.caller.actor()));
     return node.store().admin().put_document(
         {.key = {.tenant = {}, .kind = std::string(kKeyKind), .name = made.key.id}, .body = write_key(made.key)},
-        audit_row(call, round.now, "", "key.make", made.key.id));
+        word_of(call, "", "key.make", made.key.id));
   });
   if (!stored) return std::unexpected(stored.error());
-  for (const std::string& tenant : made.key.tenants) services.tenants.add(tenant);
   services.keys.put(made.key);
   JsonObject answer;
   answer.text("id", made.key.id).text("key", made.text);
@@ -91,9 +100,9 @@ Result<HttpResponse> delete_key(Services& services, const RouteCall& call) {
   if (!services.keys.find(id)) return failed(ErrorCode::not_found, fmt::format("there is no key {}", quoted(id)));
   if (id == call.caller.id) return failed(ErrorCode::conflict, "a key cannot delete itself: use another admin key");
   Node& node = services.host.node();
-  TRY(node.call<void>([&](Round& round) {
+  TRY(node.call<void>([&](Round& /*round*/) {
     return node.store().admin().delete_document({.tenant = {}, .kind = std::string(kKeyKind), .name = id},
-                                                audit_row(call, round.now, "", "key.delete", id));
+                                                word_of(call, "", "key.delete", id));
   }));
   services.keys.remove(id);
   return HttpResponse{.status = 204};
@@ -105,7 +114,7 @@ Result<HttpResponse> list_tenants(Services& services, const RouteCall& call) {
   TRY(QueryFields(call.request).finish());
   JsonArray items;
   for (const std::string& tenant : services.tenants.all()) {
-    if (!call.caller.may_see(tenant)) continue;
+    if (!call.reach.tenants().has(tenant)) continue;
     JsonObject item;
     item.text("tenant", tenant);
     items.raw(item.str());
@@ -135,9 +144,9 @@ Result<HttpResponse> delete_tenant(Services& services, const RouteCall& call) {
     return failed(ErrorCode::conflict, fmt::format("tenant {} still has schedules: delete them first", quoted(tenant)));
   }
   Node& node = services.host.node();
-  TRY(node.call<void>([&](Round& round) {
+  TRY(node.call<void>([&](Round& /*round*/) {
     return node.store().admin().delete_document({.tenant = tenant, .kind = std::string(kTenantKind), .name = {}},
-                                                audit_row(call, round.now, tenant, "tenant.delete", tenant));
+                                                word_of(call, tenant, "tenant.delete", tenant));
   }));
   services.tenants.remove(tenant);
   return HttpResponse{.status = 204};
@@ -150,9 +159,8 @@ Result<HttpResponse> list_audit(Services& services, const RouteCall& call) {
   TRY_ASSIGN(const std::int64_t limit, fields.integer("limit", kPageDefault, 1, kPageMax));
   TRY_ASSIGN(const std::int64_t before, fields.integer("cursor", INT64_MAX, 0, INT64_MAX));
   TRY(fields.finish());
-  const std::string tenant = call.params.empty() ? std::string() : call.tenant();
   TRY_ASSIGN(const std::vector<AuditRow> rows,
-             services.store.reader().audit(tenant, before, static_cast<std::size_t>(limit)));
+             services.store.reader().audit(call.reach.owner(), before, static_cast<std::size_t>(limit)));
   JsonArray items;
   for (const AuditRow& row : rows) {
     JsonObject item;
@@ -160,7 +168,7 @@ Result<HttpResponse> list_audit(Services& services, const RouteCall& call) {
         .text("actor", row.actor)
         .text("action", row.action)
         .text("target", row.target);
-    item.raw("detail", row.detail.empty() ? "{}" : row.detail);
+    item.raw("detail", row.detail.json());
     items.raw(item.str());
   }
   const std::string next = std::ssize(rows) == limit ? std::to_string(rows.back().sequence) : std::string();
@@ -196,41 +204,46 @@ using Work = Result<HttpResponse> (*)(Services&, const RouteCall&);
 }  // namespace
 
 void add_admin_routes(RouteTable& table, Services& services) {
-  const auto add = [&](Method method, std::string_view path, Needs needs, std::string_view thing, RouteDoc doc,
-                       Work work) {
+  const auto add = [&](Method method, std::string_view path, About about, Needs needs, std::string_view thing,
+                       RouteDoc doc, Work work) {
     doc.group = "Administration";
     table.push_back({.method = method,
                      .path = path,
+                     .about = about,
                      .needs = needs,
                      .doc = std::move(doc),
                      .call = [&services, thing, work](
                                  const RouteCall& call) { answer(call, thing, [&] { return work(services, call); }); },
                      .writes = method != Method::get && method != Method::remove});
   };
-  add(Method::post, "/v1/keys", Needs::admin, "key",
-      {.summary = "Make a key; it is shown once.", .body = "KeyRequest", .answers = {{201, "NewKey"}}}, make_api_key);
-  add(Method::get, "/v1/keys", Needs::admin, "key",
+  add(Method::post, "/v1/keys", About::server, Needs::admin, "key",
+      {.summary = "Make a key; it is shown once.",
+       .body = "KeyRequest",
+       .answers = {{201, "NewKey"}},
+       .errors = {{422, "invalid_configuration"}}},
+      make_api_key);
+  add(Method::get, "/v1/keys", About::server, Needs::admin, "key",
       {.summary = "Keys, without their secrets.", .answers = {{200, "KeyList"}}}, list_keys);
-  add(Method::remove, "/v1/keys/{id}", Needs::admin, "key",
+  add(Method::remove, "/v1/keys/{id}", About::server, Needs::admin, "key",
       {.summary = "Revoke a key, at once.", .answers = {{204, ""}}}, delete_key);
-  add(Method::get, "/v1/tenants", Needs::read, "tenant",
+  add(Method::get, "/v1/tenants", About::key_tenants, Needs::read, "tenant",
       {.summary = "Tenants that the key may see.", .answers = {{200, "TenantList"}}}, list_tenants);
-  add(Method::put, "/v1/tenants/{tenant}", Needs::admin, "tenant",
+  add(Method::put, "/v1/tenants/{tenant}", About::one_tenant, Needs::admin, "tenant",
       {.summary = "Make a tenant.", .answers = {{200, "Tenant"}}}, put_tenant);
-  add(Method::remove, "/v1/tenants/{tenant}", Needs::admin, "tenant",
+  add(Method::remove, "/v1/tenants/{tenant}", About::one_tenant, Needs::admin, "tenant",
       {.summary = "Remove a tenant that has no live jobs and no schedules.",
        .answers = {{204, ""}},
        .errors = {{409, "conflict"}}},
       delete_tenant);
-  add(Method::get, "/v1/tenants/{tenant}/audit", Needs::tenant, "audit",
+  add(Method::get, "/v1/tenants/{tenant}/audit", About::one_tenant, Needs::tenant, "audit",
       {.summary = "Who changed what, newest first.", .answers = {{200, "AuditList"}}, .query = {"limit", "cursor"}},
       list_audit);
-  add(Method::get, "/v1/audit", Needs::admin, "audit",
+  add(Method::get, "/v1/audit", About::server, Needs::admin, "audit",
       {.summary = "Who changed what that concerns all tenants.",
        .answers = {{200, "AuditList"}},
        .query = {"limit", "cursor"}},
       list_audit);
-  add(Method::post, "/login", Needs::nothing, "session",
+  add(Method::post, "/login", About::nothing, Needs::nothing, "session",
       {.summary = "Exchange a login link or a key for a session.",
        .body = "Login",
        .answers = {{200, "Session"}},

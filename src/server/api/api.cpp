@@ -2,16 +2,27 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
 #include <memory>
 #include <utility>
 
 #include "base/check.h"
+#include "base/hole.h"
 #include "core/job.h"
 #include "server/api/first_write.h"
+#include "server/api/quota_use.h"
+#include "server/http/response_writer.h"
 
 namespace carillon::server {
 
 namespace {
+
+// Larger bodies are not read on the net thread.
+constexpr std::size_t kNetBodyMax = std::size_t{64} << 10U;
+// Of a call without a key.
+constexpr std::size_t kOpenBodyMax = std::size_t{4} << 10U;
+constexpr std::chrono::milliseconds kSilentMax = std::chrono::seconds(1);
 
 bool suffices(Scope scope, Needs needs) {
   switch (needs) {
@@ -50,7 +61,19 @@ bool is_our_own_page(const HttpRequest& request, const Sessions::Session& sessio
   return *origin == "http://" + *host || *origin == "https://" + *host;
 }
 
-bool is_under_tenant(const Route& route) { return route.path.starts_with("/v1/tenants/{tenant}"); }
+// A signature is looked at by the route: until then tenants, known or not, are all the same.
+bool is_of_tenant(const Route& route) { return route.about == About::one_tenant && route.needs != Needs::signature; }
+
+HttpResponse no_tenant(std::string_view tenant) {
+  return refusal(404, "tenant_not_found", fmt::format("there is no tenant {}", quoted(tenant)));
+}
+
+// Whether nobody waits for the answer any more. Who only says that he sends nothing more may still read: he is believed
+// while lines are short.
+bool is_abandoned(ClientState client, std::chrono::steady_clock::duration waited) {
+  if (reopened(Hole::login_in_shared_pool)) return false;
+  return client == ClientState::gone || (client == ClientState::silent && waited > kSilentMax);
+}
 
 HttpResponse unauthorized(std::string_view message) { return refusal(401, "unauthorized", message); }
 
@@ -62,6 +85,7 @@ Api::Api(Services& services) : services_(services) {
   add_handler_routes(table_, services_);
   add_hook_routes(table_, services_);
   add_lease_routes(table_, services_);
+  add_quota_routes(table_, services_);
   add_schedule_routes(table_, services_);
   add_subject_routes(table_, services_);
   add_outcome_routes(table_, services_);
@@ -70,6 +94,14 @@ Api::Api(Services& services) : services_(services) {
   add_clock_routes(table_, services_);
   add_slo_routes(table_, services_);
   add_system_routes(table_, services_);
+  for (Route& route : table_) {
+    // What a route is about and what its path names must agree.
+    CHECK((route.about == About::one_tenant) == route.path.starts_with("/v1/tenants/{tenant}"));
+    // Whoever adds a call that needs no key gets this with it.
+    if (route.needs == Needs::nothing && !reopened(Hole::login_in_shared_pool)) {
+      route.body_max = std::min(route.body_max, kOpenBodyMax);
+    }
+  }
   router_.emplace(table_);
 }
 
@@ -108,23 +140,45 @@ std::expected<Api::Admitted, HttpResponse> Api::admit(const HttpRequest& request
   const Route& route = *match.route;
   auto caller = caller_of(request, route);
   if (!caller) return std::unexpected(std::move(caller.error()));
-  // A signature is looked at by the route: until then tenants, known or not, are all the same.
-  const bool under_tenant = is_under_tenant(route) && route.needs != Needs::signature;
-  // Foreign and absent look the same. (invariant 28)
-  if (under_tenant && !caller->may_see(match.params.front())) {
-    return std::unexpected(
-        refusal(404, "tenant_not_found", fmt::format("there is no tenant {}", quoted(match.params.front()))));
-  }
+  auto reach = reach_of(route, request, match.params, *caller);
+  if (!reach) return std::unexpected(std::move(reach.error()));
   if (!suffices(caller->scope, route.needs)) {
     return std::unexpected(
         refusal(403, "forbidden", fmt::format("a key of scope {} may not do this", to_string(caller->scope))));
   }
   const bool may_make = caller->scope == Scope::admin && route.writes;
-  if (under_tenant && !may_make && !services_.tenants.has(match.params.front())) {
-    return std::unexpected(
-        refusal(404, "tenant_not_found", fmt::format("there is no tenant {}", quoted(match.params.front()))));
+  if (is_of_tenant(route) && !may_make && !services_.tenants.has(reach->tenant())) {
+    return std::unexpected(no_tenant(reach->tenant()));
   }
-  return Admitted{.route = &route, .params = std::move(match.params), .caller = *std::move(caller)};
+  // An admin may always put a quota right.
+  if (is_of_tenant(route) && caller->scope != Scope::admin) {
+    const auto refused = services_.quotas.call(reach->tenant(), QuotaBook::Clock::now());
+    if (refused) return std::unexpected(over_quota(*refused));
+  }
+  return Admitted{
+      .route = &route, .params = std::move(match.params), .caller = *std::move(caller), .reach = *std::move(reach)};
+}
+
+std::expected<Reach, HttpResponse> Api::reach_of(const Route& route, const HttpRequest& request,
+                                                 const std::vector<std::string>& params, const Caller& caller) {
+  switch (route.about) {
+    case About::nothing: return Reach();
+    case About::server:
+      if (caller.tenants.is_all()) return Reach::server();
+      return std::unexpected(
+          refusal(403, "forbidden", "this is about the whole server: it takes a key of all tenants"));
+    case About::key_tenants:
+      if (!caller.tenants.is_nobody()) return Reach::several(caller.tenants);
+      return std::unexpected(refusal(403, "forbidden", "none of the tenants of this key is there any more"));
+    case About::one_tenant:
+      // Foreign and absent look the same. (invariant 28)
+      if (is_of_tenant(route) && !caller.may_see(params.front())) return std::unexpected(no_tenant(params.front()));
+      if (reopened(Hole::raw_path) && !request.path.starts_with("/v1/tenants/")) {
+        return Reach::misread(params.front(), caller.tenants);
+      }
+      return Reach::one(params.front());
+  }
+  UNREACHABLE();
 }
 
 std::optional<HttpResponse> Api::on_head(HttpRequest& head, std::size_t& body_max) const {
@@ -136,6 +190,8 @@ std::optional<HttpResponse> Api::on_head(HttpRequest& head, std::size_t& body_ma
     return admitted.error();
   }
   body_max = admitted->route->body_max;
+  head.is_vital = admitted->route->is_vital;
+  if (!admitted->caller.id.empty()) head.payer = admitted->caller.actor();
   head.admitted = std::make_shared<Admitted>(*std::move(admitted));
   return std::nullopt;
 }
@@ -145,30 +201,46 @@ void Api::dispatch(HttpRequest request, Reply reply) const {
   const auto admitted = std::static_pointer_cast<Admitted>(std::exchange(request.admitted, nullptr));
   CHECK(admitted);
   const Route& route = *admitted->route;
-  RouteCall made{.request = std::move(request),
+  RouteCall made{.request = {.query = std::move(request.query),
+                             .headers = std::move(request.headers),
+                             .body = std::move(request.body),
+                             .held = std::move(request.held)},
                  .caller = std::move(admitted->caller),
+                 .reach = std::move(admitted->reach),
                  .params = std::move(admitted->params),
                  .reply = std::move(reply)};
-  const bool makes = is_under_tenant(route) && route.needs != Needs::signature;
-  const bool is_new = makes && !services_.tenants.has(made.tenant());
-  if (is_new) {
+  if (is_of_tenant(route) && !services_.tenants.has(made.tenant())) {
     if (const auto checked = check_name("tenant", made.tenant()); !checked) {
       return made.reply->send(refusal(checked.error(), "tenant"));
     }
     made.reply = making_tenant(services_, made.tenant(), made.caller.actor(), std::move(made.reply));
   }
-  call(route, std::move(made));
+  call(route, std::move(made), request.payer.empty() ? request.peer : request.payer);
 }
 
-void Api::call(const Route& route, RouteCall call) const {
-  if (route.runs == Runs::on_net) return route.call(std::move(call));
+WorkPool* Api::pool_of(const Route& route, const CallRequest& request) const {
+  const bool is_quick = route.runs == Runs::on_net;
+  if (!reopened(Hole::login_in_shared_pool)) {
+    if (route.needs == Needs::nothing && !is_quick) return &services_.open_pool;
+    if (route.needs == Needs::signature) return &services_.hook_pool;
+  }
+  if (!is_quick) return &services_.pool;
+  if (request.body.size() <= kNetBodyMax || reopened(Hole::parse_on_net)) return nullptr;
+  return &services_.large_pool;
+}
+
+void Api::call(const Route& route, RouteCall call, std::string_view whose) const {
+  WorkPool* const pool = pool_of(route, call.request);
+  if (pool == nullptr) return route.call(std::move(call));
   const Reply reply = call.reply;
   auto held = std::make_shared<RouteCall>(std::move(call));
-  const bool taken = services_.pool.run([&route, held] { route.call(std::move(*held)); });
-  if (taken) return;
-  HttpResponse busy = refusal(503, "store_unavailable", "too many calls wait; try again");
-  busy.headers.push_back({.name = "retry-after", .value = "1"});
-  reply->send(std::move(busy));
+  const bool taken = pool->run(whose, [&route, held, since = std::chrono::steady_clock::now()] {
+    if (is_abandoned(held->reply->client(), std::chrono::steady_clock::now() - since)) {
+      return held->reply->send(refusal(503, "client_gone", "the client was gone before its call began"));
+    }
+    route.call(std::move(*held));
+  });
+  if (!taken) reply->send(busy_response(503, "store_unavailable", "too many calls wait; try again"));
 }
 
 }  // namespace carillon::server

@@ -30,11 +30,18 @@ class Api {
     const Route* route = nullptr;
     std::vector<std::string> params;
     Caller caller;
+    Reach reach;
   };
   // Or the refusal.
   std::expected<Admitted, HttpResponse> admit(const HttpRequest& request) const;
   std::expected<Caller, HttpResponse> caller_of(const HttpRequest& request, const Route& route) const;
-  void call(const Route& route, RouteCall call) const;
+  // The one place that decides what a call may touch. Or the refusal.
+  static std::expected<Reach, HttpResponse> reach_of(const Route& route, const HttpRequest& request,
+                                                     const std::vector<std::string>& params, const Caller& caller);
+  // In the line of `whose`, if it does not run here.
+  void call(const Route& route, RouteCall call, std::string_view whose) const;
+  // Where it runs; null: here.
+  WorkPool* pool_of(const Route& route, const CallRequest& request) const;
 
   Services& services_;
   RouteTable table_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <span>
 #include <utility>
 
 #include "base/json.h"
@@ -36,7 +37,7 @@ Result<JobQuery> read_filter(std::string_view text, const Json& json, const std:
     if (!one && state->type != JsonType::array) {
       return fields.fail(*state, "state", "expected a state or a list of states");
     }
-    for (const Json& item : one ? std::vector<Json>{*state} : state->items) {
+    for (const Json& item : one ? std::span(state, 1) : std::span(state->items)) {
       const auto known = job_state_from(item.text);
       if (!known) return fields.fail(item, "state", fmt::format("{} is not a state", quoted(item.text)));
       query.states.push_back(*known);

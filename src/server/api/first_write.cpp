@@ -4,16 +4,12 @@
 
 namespace carillon::server {
 
-Result<void> store_tenant(Services& services, const Round& round, const std::string& tenant, const std::string& actor) {
+Result<void> store_tenant(Services& services, const Round& /*round*/, const std::string& tenant,
+                          const std::string& actor) {
   if (services.tenants.has(tenant)) return {};
   TRY(services.host.node().store().admin().put_document(
       {.key = {.tenant = tenant, .kind = std::string(kTenantKind), .name = {}}, .body = "{}"},
-      AuditRow{.at = round.now,
-               .tenant = tenant,
-               .actor = actor,
-               .action = "tenant.make",
-               .target = tenant,
-               .detail = "{}"}));
+      AuditWord{.tenant = tenant, .actor = actor, .action = "tenant.make", .target = tenant}));
   return {};
 }
 
@@ -41,6 +37,7 @@ class FirstWriteReply final : public ReplySink {
   }
   std::shared_ptr<Stream> stream(HttpResponse head) override { return reply_->stream(std::move(head)); }
   void on_gone(std::function<void()> gone) override { reply_->on_gone(std::move(gone)); }
+  ClientState client() const override { return reply_->client(); }
 
  private:
   Services& services_;

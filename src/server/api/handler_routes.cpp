@@ -7,6 +7,7 @@
 #include "core/job.h"
 #include "server/api/documents.h"
 #include "server/api/query_fields.h"
+#include "server/api/quota_use.h"
 #include "server/api/services.h"
 
 namespace carillon::server {
@@ -31,6 +32,8 @@ Result<HttpResponse> put_handler(Services& services, const RouteCall& call) {
   }
   TRY_ASSIGN(WebhookConfig given, parse_webhook(call.request.body, services.guard));
   const std::optional<WebhookConfig> before = services.handlers.webhook(call.tenant(), type);
+  TRY_ASSIGN(auto refused, thing_over_quota(services, call.tenant(), Quota::handlers, !before));
+  if (refused) return *std::move(refused);
   const bool makes_secret = given.signing.secret.empty() && !before;
   WebhookConfig config = replaced(before, std::move(given), services.now());
   TRY(put_document(services, call, kHandlerKind, write_stored_webhook(config)));
@@ -68,7 +71,7 @@ void add_handler_routes(RouteTable& table, Services& services) {
       {.summary = "Call this URL for each job of the type. Without a secret one is made, and shown once.",
        .body = "HandlerRequest",
        .answers = {{200, "Handler"}},
-       .errors = {{409, "conflict"}, {422, "invalid_configuration"}}},
+       .errors = {{409, "conflict"}, {409, "quota_exceeded"}, {422, "invalid_configuration"}}},
       put_handler);
   add(Method::remove, {.summary = "Its jobs wait for workers again.", .answers = {{204, ""}}}, delete_handler);
 }

@@ -17,6 +17,7 @@
 #include "server/api/event_hub.h"
 #include "server/api/handler_book.h"
 #include "server/api/hook_config.h"
+#include "server/api/quotas.h"
 #include "server/api/request_watch.h"
 #include "server/api/route.h"
 #include "server/api/tenant_book.h"
@@ -39,9 +40,13 @@ struct Services {
   Tenants& tenants;
   EventHub& events;
   WorkPool& pool;
+  WorkPool& large_pool;  // for calls with large bodies that need no pool otherwise
+  WorkPool& open_pool;   // for calls without a key
+  WorkPool& hook_pool;   // for pushes, of which nobody knows who sends them until they are looked at
   Timers& timers;
   HandlerBook& handlers;
   TenantBook<HookConfig>& hooks;
+  QuotaBook& quotas;
   // NOLINTEND(cppcoreguidelines-avoid-const-or-ref-data-members)
   AddressGuard guard;                                    // of webhooks
   std::map<std::string, std::string, std::less<>> pins;  // fields of the configuration, and what has set them for good
@@ -99,6 +104,7 @@ void add_bulk_routes(RouteTable& table, Services& services);
 void add_handler_routes(RouteTable& table, Services& services);
 void add_hook_routes(RouteTable& table, Services& services);
 void add_lease_routes(RouteTable& table, Services& services);
+void add_quota_routes(RouteTable& table, Services& services);
 void add_schedule_routes(RouteTable& table, Services& services);
 void add_subject_routes(RouteTable& table, Services& services);
 void add_outcome_routes(RouteTable& table, Services& services);

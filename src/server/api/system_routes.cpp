@@ -15,6 +15,7 @@
 #include "server/api/asking.h"
 #include "server/api/openapi.h"
 #include "server/api/page.h"
+#include "server/api/pull_body.h"
 #include "server/api/query_fields.h"
 #include "server/api/readiness.h"
 #include "server/api/services.h"
@@ -26,6 +27,7 @@ namespace {
 constexpr std::int64_t kPreviewDefault = 10;
 constexpr std::int64_t kPreviewMost = 1000;
 constexpr std::chrono::milliseconds kPatience = std::chrono::seconds(2);
+constexpr std::string_view kStreamRetrySeconds = "5";
 
 Result<HttpResponse> health(Services& /*services*/, const RouteCall& /*call*/) {
   return json_answer(200, R"({"status":"ok"})");
@@ -46,14 +48,14 @@ HttpResponse ready(ReadinessCheck& check) {
 
 std::int64_t number(std::uint64_t value) { return static_cast<std::int64_t>(value); }
 
-// Of the tenants that the caller may see, over all queues.
-Result<std::string> counts_json(Services& services, const Caller& caller) {
+// Of these tenants, over all queues.
+Result<std::string> counts_json(Services& services, const TenantSet& tenants) {
   std::map<JobState, std::int64_t> counts;
   for (const JobState state : {JobState::waiting, JobState::queued, JobState::processing, JobState::dlq}) {
     counts[state] = 0;
   }
   for (const std::string& tenant : services.tenants.all()) {
-    if (!caller.may_see(tenant)) continue;
+    if (!tenants.has(tenant)) continue;
     TRY_ASSIGN(const std::vector<StateCount> of_tenant, services.store.reader().counts(tenant));
     for (const StateCount& count : of_tenant) counts[count.state] += count.count;
   }
@@ -76,7 +78,7 @@ Result<HttpResponse> status(Services& services, const RouteCall& call) {
                                             [&node](Round& round) -> Result<NodeLevels> { return node.levels(round); });
   if (!asked) return refusal(503, "not_ready", "the engine has not answered in time");
   TRY_ASSIGN(const NodeLevels levels, *asked);
-  TRY_ASSIGN(const std::string counts, counts_json(services, call.caller));
+  TRY_ASSIGN(const std::string counts, counts_json(services, call.reach.tenants()));
   const Instant now = services.now();
   JsonObject lag;
   lag.text("planner", format_duration(levels.planner_lag));
@@ -91,7 +93,7 @@ Result<HttpResponse> status(Services& services, const RouteCall& call) {
   answer.boolean("loaded", levels.loaded).integer("ready", number(levels.ready));
   answer.integer("in_flight", number(levels.in_flight)).integer("max_concurrency", levels.max_concurrency);
   answer.integer("leases", number(levels.leases));
-  answer.integer("workers", std::ssize(node.workers().list(call.caller.tenants, now)));
+  answer.integer("workers", std::ssize(node.workers().list(engine_list(call.reach.tenants()), now)));
   answer.raw("lag", lag.str()).raw("counts", counts).raw("totals", totals.str());
   return json_answer(200, answer.str());
 }
@@ -160,12 +162,20 @@ void events(Services& services, const RouteCall& call) {
   if (const auto finished = QueryFields(call.request).finish(); !finished) {
     return call.reply->send(refusal(finished.error(), "event"));
   }
-  HttpResponse head{.type = "text/event-stream"};
-  head.headers.push_back({.name = "cache-control", .value = "no-store"});
-  const std::shared_ptr<Stream> stream = call.reply->stream(std::move(head));
-  if (!stream) return;
-  stream->write(": events follow\n\n");
-  services.events.add(stream, call.caller);
+  const EventHub::Room room = services.events.add(call.caller, [&call] {
+    HttpResponse head{.type = "text/event-stream"};
+    head.headers.push_back({.name = "cache-control", .value = "no-store"});
+    return call.reply->stream(std::move(head));
+  });
+  if (room == EventHub::Room::found) return;
+  const EventHub::Options& bounds = services.events.options();
+  const bool by_key = room == EventHub::Room::key_has_enough;
+  HttpResponse refused =
+      refusal(429, "too_many_streams",
+              fmt::format("{} streams of events are open{}, as many as are allowed",
+                          by_key ? bounds.streams_of_key : bounds.streams_max, by_key ? " with this key" : ""));
+  refused.headers.push_back({.name = "retry-after", .value = std::string(kStreamRetrySeconds)});
+  call.reply->send(std::move(refused));
 }
 
 HttpResponse html(std::string body) {
@@ -183,11 +193,13 @@ using Work = Result<HttpResponse> (*)(Services&, const RouteCall&);
 }  // namespace
 
 void add_system_routes(RouteTable& table, Services& services) {
-  const auto add = [&](Method method, std::string_view path, Needs needs, Runs runs, RouteDoc doc, Work work) {
+  const auto add = [&](Method method, std::string_view path, About about, Needs needs, Runs runs, RouteDoc doc,
+                       Work work) {
     doc.group = "System";
     table.push_back(
         {.method = method,
          .path = path,
+         .about = about,
          .needs = needs,
          .runs = runs,
          .doc = std::move(doc),
@@ -195,11 +207,13 @@ void add_system_routes(RouteTable& table, Services& services) {
                   work](const RouteCall& call) { answer(call, "thing", [&] { return work(services, call); }); },
          .writes = false});
   };
-  add(Method::get, "/healthz", Needs::nothing, Runs::on_net,
+  add(Method::get, "/healthz", About::nothing, Needs::nothing, Runs::on_net,
       {.summary = "The process answers.", .answers = {{200, "Health"}}}, health);
+  table.back().is_vital = true;
   table.push_back(
       {.method = Method::get,
        .path = "/readyz",
+       .about = About::nothing,
        .needs = Needs::read,
        .runs = Runs::in_pool,
        .doc = {.group = "System",
@@ -208,28 +222,35 @@ void add_system_routes(RouteTable& table, Services& services) {
                .errors = {{503, "not_ready"}, {503, "store_unavailable"}}},
        .call = [check = std::make_shared<ReadinessCheck>(services.host.node())](
                    const RouteCall& call) { call.reply->send(ready(*check)); },
-       .writes = false});
-  add(Method::get, "/v1/status", Needs::read, Runs::in_pool,
+       .writes = false,
+       .is_vital = true});
+  add(Method::get, "/v1/status", About::key_tenants, Needs::read, Runs::in_pool,
       {.summary = "What waits, what runs, how late it is, and totals since the start.", .answers = {{200, "Status"}}},
       status);
-  add(Method::get, "/metrics", Needs::read, Runs::in_pool,
+  add(Method::get, "/metrics", About::server, Needs::read, Runs::in_pool,
       {.summary = "Metrics in the text format of Prometheus.", .answers = {{200, "Text"}}}, metrics);
-  add(Method::post, "/v1/preview", Needs::read, Runs::in_pool,
+  add(Method::post, "/v1/preview", About::nothing, Needs::read, Runs::in_pool,
       {.summary = "The next times of a trigger.",
        .body = "PreviewRequest",
        .answers = {{200, "Preview"}},
        .errors = {{422, "invalid_configuration"}}},
       preview_trigger);
-  table.push_back({.method = Method::get,
-                   .path = "/v1/events",
-                   .needs = Needs::read,
-                   .runs = Runs::on_net,
-                   .doc = {.group = "System", .summary = "Events as they happen (SSE).", .answers = {{200, "Text"}}},
-                   .call = [&services](const RouteCall& call) { events(services, call); },
-                   .writes = false});
+  table.push_back(
+      {.method = Method::get,
+       .path = "/v1/events",
+       .about = About::key_tenants,
+       .needs = Needs::read,
+       .runs = Runs::on_net,
+       .doc = {.group = "System",
+               .summary = "Events as they happen (SSE). A stream that was not told all is told events.lost.",
+               .answers = {{200, "Text"}},
+               .errors = {{429, "too_many_streams"}}},
+       .call = [&services](const RouteCall& call) { events(services, call); },
+       .writes = false});
   table.push_back(
       {.method = Method::get,
        .path = "/openapi.json",
+       .about = About::nothing,
        .needs = Needs::read,
        .runs = Runs::on_net,
        .doc = {.group = "System", .summary = "This reference as OpenAPI 3.1.", .answers = {{200, "Object"}}},
@@ -238,6 +259,7 @@ void add_system_routes(RouteTable& table, Services& services) {
   for (const std::string_view path : {"/", "/page.css", "/page.js"}) {
     table.push_back({.method = Method::get,
                      .path = path,
+                     .about = About::nothing,
                      .needs = Needs::nothing,
                      .runs = Runs::on_net,
                      .doc = {.group = "System", .summary = "The page.", .answers = {{200, "Text"}}},

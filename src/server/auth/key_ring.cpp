@@ -27,16 +27,35 @@ std::optional<KeyText> split(std::string_view text) {
   return KeyText{.id = text.substr(0, dot), .secret = text.substr(dot + 1)};
 }
 
-std::string list_of(const std::vector<std::string>& texts) {
+constexpr std::string_view kAll = "all";
+constexpr std::string_view kNone = "none";
+
+std::string tenants_json(const TenantSet& tenants) {
+  if (tenants.is_all()) return json_string(kAll);
+  if (tenants.is_nobody()) return json_string(kNone);  // never an empty list, which meant all
   JsonArray array;
-  for (const std::string& text : texts) array.raw(json_string(text));
+  for (const std::string& tenant : tenants.names()) array.raw(json_string(tenant));
   return array.str();
+}
+
+// Keys that were made when an empty list, or none, meant all stay what they were. Those of scope tenant had to name
+// theirs even then.
+TenantSet read_tenants(const Json* stored, Scope scope) {
+  if (stored != nullptr && stored->type == JsonType::string) {
+    return stored->text == kAll ? TenantSet::all() : TenantSet();
+  }
+  std::vector<std::string> names;
+  if (stored != nullptr) {
+    for (const Json& tenant : stored->items) names.push_back(tenant.text);
+  }
+  if (names.empty() && scope != Scope::tenant) return TenantSet::all();
+  return TenantSet::of(std::move(names));
 }
 
 JsonObject public_part(const ApiKey& key) {
   JsonObject object;
   object.text("id", key.id).text("name", key.name).text("scope", to_string(key.scope));
-  object.raw("tenants", list_of(key.tenants));
+  object.raw("tenants", tenants_json(key.tenants));
   put(object, "created_at", key.created_at);
   put(object, "expires_at", key.expires_at);
   return object;
@@ -81,9 +100,7 @@ Result<ApiKey> read_key(std::string_view id, std::string_view document) {
   if (!known)
     return failed(ErrorCode::database_error, fmt::format("key {} has the scope {}", quoted(id), quoted(scope)));
   key.scope = *known;
-  if (const Json* const tenants = fields.optional("tenants")) {
-    for (const Json& tenant : tenants->items) key.tenants.push_back(tenant.text);
-  }
+  key.tenants = read_tenants(fields.optional("tenants"), key.scope);
   TRY_ASSIGN(const std::string created_at, fields.string("created_at"));
   TRY_ASSIGN(key.created_at, parse_instant(created_at));
   if (const Json* const expires_at = fields.optional("expires_at")) {
@@ -95,7 +112,12 @@ Result<ApiKey> read_key(std::string_view id, std::string_view document) {
 NewKey make_key(std::string name, Scope scope, Instant now) {
   const std::string id = random_text(kIdBytes);
   const std::string secret = random_text(kSecretBytes);
-  return {.key = {.id = id, .name = std::move(name), .scope = scope, .hash = sha256_hex(secret), .created_at = now},
+  return {.key = {.id = id,
+                  .name = std::move(name),
+                  .scope = scope,
+                  .tenants = scope == Scope::admin ? TenantSet::all() : TenantSet(),
+                  .hash = sha256_hex(secret),
+                  .created_at = now},
           .text = id + "." + secret};
 }
 
@@ -108,6 +130,7 @@ Result<NewKey> key_from_text(std::string_view text, Instant now) {
   return NewKey{.key = {.id = std::string(parts->id),
                         .name = "admin",
                         .scope = Scope::admin,
+                        .tenants = TenantSet::all(),
                         .hash = sha256_hex(parts->secret),
                         .created_at = now},
                 .text = std::string(text)};

@@ -22,8 +22,8 @@ struct ApiKey {
   std::string id;
   std::string name;
   Scope scope = Scope::read;
-  std::vector<std::string> tenants;  // empty: all
-  std::string hash;                  // of the secret
+  TenantSet tenants;
+  std::string hash;  // of the secret
   Instant created_at;
   std::optional<Instant> expires_at;
 };
@@ -38,6 +38,7 @@ struct NewKey {
   ApiKey key;
   std::string text;
 };
+// One of scope admin is for all tenants, any other for nobody until it is said.
 NewKey make_key(std::string name, Scope scope, Instant now);
 // The key that this text is, as the operator has set it. The text is `id.secret`, the secret 32 characters or more.
 Result<NewKey> key_from_text(std::string_view text, Instant now);

@@ -16,6 +16,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/hole.h"
 #include "carillon/version.h"
 #include "server/handlers/curl_ready.h"
 
@@ -26,8 +27,9 @@ namespace {
 constexpr std::size_t kHeaderBytesMax = 64 << 10;  // of all headers of an answer
 constexpr int kLookMs = 100;                       // how often calls are asked whether to stop
 constexpr int kIdleMs = 60'000;
-constexpr std::size_t kBreakersMax = 10'000;
-constexpr long kConnectionsMax = 256;  // kept open
+constexpr std::size_t kBreakersMax = 10'000;       // hosts that have not answered
+constexpr std::size_t kBreakersOfTenantMax = 500;  // of these
+constexpr long kConnectionsMax = 256;              // kept open
 
 struct FreeList {
   void operator()(curl_slist* list) const { curl_slist_free_all(list); }
@@ -45,12 +47,19 @@ struct FreeEasy {
   void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
 };
 
+// A host as one tenant knows it.
+struct BreakerKey {
+  std::string tenant;
+  std::string host;  // with its port
+};
+
 // One call under way. Only the sender's thread.
 struct Transfer {
   WebhookCall call;
   WebhookSender::Done done;
   HttpUrl url;
-  std::string breaker;  // its key
+  std::uint64_t id = 0;
+  BreakerKey breaker;
   const AddressGuard* guard = nullptr;
 
   std::unique_ptr<CURL, FreeEasy> easy;
@@ -229,29 +238,30 @@ CURLM* make_multi() {
 class Breakers {
  public:
   // How long to leave it alone; nothing: go on, and `report` how it went.
-  std::optional<Duration> closed_for(const std::string& host, Duration now) {
-    const auto found = hosts_.find(host);
-    if (found == hosts_.end() || found->second.failures < kBreakerFailures) return std::nullopt;
+  std::optional<Duration> closed_for(const BreakerKey& key, Duration now) {
+    const auto tenant = tenants_.find(key.tenant);
+    if (tenant == tenants_.end()) return std::nullopt;
+    const auto found = tenant->second.find(key.host);
+    if (found == tenant->second.end() || found->second.failures < kBreakerFailures) return std::nullopt;
     Host& state = found->second;
     if (now < state.open_until) return state.open_until - now;
     // Others wait for what this one finds.
     state.open_until = now + kBreakerPause;
     return std::nullopt;
   }
-  void report(const std::string& host, WebhookAnswer::Kind kind, Duration now) {
+  void report(const BreakerKey& key, WebhookAnswer::Kind kind, Duration now) {
     switch (kind) {
-      case WebhookAnswer::Kind::answered: hosts_.erase(host); return;
+      case WebhookAnswer::Kind::answered: forget(key); return;
       case WebhookAnswer::Kind::timed_out:
       case WebhookAnswer::Kind::unreachable: break;
       case WebhookAnswer::Kind::blocked:
       case WebhookAnswer::Kind::breaker_open:
       case WebhookAnswer::Kind::cancelled: return;
     }
-    if (hosts_.size() >= kBreakersMax && !hosts_.contains(host)) {
-      std::erase_if(hosts_, [&](const auto& entry) { return entry.second.open_until <= now; });
-      if (hosts_.size() >= kBreakersMax) return;
-    }
-    Host& state = hosts_[host];
+    if (!has_room_for(key, now)) return;
+    const auto [host, is_new] = tenants_[key.tenant].try_emplace(key.host);
+    if (is_new) ++count_;
+    Host& state = host->second;
     if (state.failures < kBreakerFailures) ++state.failures;
     if (state.failures >= kBreakerFailures) state.open_until = now + kBreakerPause;
   }
@@ -261,7 +271,34 @@ class Breakers {
     int failures = 0;  // in a row
     Duration open_until{};
   };
-  std::map<std::string, Host> hosts_;
+  using Hosts = std::map<std::string, Host>;
+
+  void forget(const BreakerKey& key) {
+    const auto tenant = tenants_.find(key.tenant);
+    if (tenant == tenants_.end()) return;
+    count_ -= tenant->second.erase(key.host);
+    if (tenant->second.empty()) tenants_.erase(tenant);
+  }
+  std::size_t known_of(const BreakerKey& key) const {
+    const auto tenant = tenants_.find(key.tenant);
+    return tenant == tenants_.end() ? 0 : tenant->second.size();
+  }
+  bool is_full_for(const BreakerKey& key) const {
+    return count_ >= kBreakersMax || known_of(key) >= kBreakersOfTenantMax;
+  }
+  bool has_room_for(const BreakerKey& key, Duration now) {
+    const auto tenant = tenants_.find(key.tenant);
+    if (tenant != tenants_.end() && tenant->second.contains(key.host)) return true;
+    if (!is_full_for(key)) return true;
+    for (auto& [name, hosts] : tenants_) {
+      count_ -= std::erase_if(hosts, [&](const auto& entry) { return entry.second.open_until <= now; });
+    }
+    std::erase_if(tenants_, [](const auto& entry) { return entry.second.empty(); });
+    return !is_full_for(key);
+  }
+
+  std::map<std::string, Hosts> tenants_;
+  std::size_t count_ = 0;  // of hosts
 };
 
 }  // namespace
@@ -313,7 +350,9 @@ class WebhookSender::Parts {
       return;
     }
     transfer->url = *std::move(url);
-    transfer->breaker = fmt::format("{}:{}", transfer->url.host, transfer->url.port);
+    transfer->id = id;
+    transfer->breaker = {.tenant = reopened(Hole::breaker_of_all_tenants) ? std::string() : transfer->call.tenant,
+                         .host = fmt::format("{}:{}", transfer->url.host, transfer->url.port)};
     // Whatever a resolver would make of it.
     if (transfer->url.literal && !transfer->may_reach(transfer->url.literal, transfer->url.port)) {
       transfer->answer.kind = WebhookAnswer::Kind::blocked;
@@ -385,8 +424,7 @@ class WebhookSender::Parts {
       Transfer* transfer = nullptr;
       curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
       read_answer(*transfer, code);
-      const auto found =
-          std::ranges::find_if(transfers_, [&](const auto& entry) { return entry.second.get() == transfer; });
+      const auto found = transfers_.find(transfer->id);
       CHECK(found != transfers_.end());
       finish(found);
     }

@@ -4,8 +4,9 @@
 // resolved to before. A connection that is used again is vetted again. There are no redirects, no proxy, no cookies and
 // no decompression; an answer is read up to 64 KiB.
 //
-// The breaker: a host (with its port) that has not answered five calls in a row is left alone for 30 s. Then one call
-// tries it; if that gets no answer either, another 30 s pass. Any answer, whatever its status, closes the breaker.
+// The breaker: a host (with its port) that has not answered five calls of a tenant in a row is left alone by that
+// tenant for 30 s. Then one call tries it; if that gets no answer either, another 30 s pass. Any answer, whatever its
+// status, closes the breaker. What one tenant meets is nothing to the others: its path may hang where theirs do not.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +31,7 @@ struct WebhookHeader {
 };
 
 struct WebhookCall {
+  std::string tenant;  // whose it is
   std::string url;
   std::vector<WebhookHeader> headers;
   std::string body;

@@ -27,6 +27,7 @@ struct Service {
   HttpServer::Dispatch dispatch;
   HttpServer::OnHead on_head;
   std::shared_ptr<Mailbox> mailbox;
+  std::shared_ptr<Budget> budget;
   DateCache date;
   bool draining = false;
 };
@@ -85,11 +86,16 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::string text;                      // of a stream, framed, not yet written
     std::shared_ptr<StreamOver> over;      // of a stream
     std::function<void()> gone;
+    CallHold call;
   };
 
   bool may_parse() const;
   bool read_some();
   void read_head();
+  void refuse_head(HttpResponse response, bool keep_alive);
+  std::optional<HttpResponse> take_account();
+  bool hold_chunks();
+  void hold_output();
   void dispatch_request();
   bool write_some();
   void write_head(Exchange& exchange, Framing framing);
@@ -109,9 +115,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   Service& service_;
   const std::string peer_;
-  const std::shared_ptr<Unsent> unsent_ = std::make_shared<Unsent>(0);
+  const std::shared_ptr<ClientLink> link_ = std::make_shared<ClientLink>();
   RequestReader reader_;
   OutputQueue output_;
+  std::shared_ptr<Account> account_;  // of the last request
+  ByteHold held_;                     // for what is not sent and not read
+  std::shared_ptr<ByteHold> body_;    // for the body that is coming
   std::deque<Exchange> exchanges_;
   std::uint64_t first_ = 0;  // the number of the first exchange
   bool input_over_ = false;  // no more requests are read

@@ -36,6 +36,19 @@ HttpResponse error_response(int status, std::string_view code, std::string_view 
   return {.status = status, .body = body.str()};
 }
 
+HttpResponse busy_response(int status, std::string_view code, std::string_view message) {
+  HttpResponse response = error_response(status, code, message);
+  response.headers.push_back({.name = "retry-after", .value = "1"});
+  return response;
+}
+
+HttpResponse refused_for_room(Budget::Room room) {
+  if (room == Budget::Room::none_for_account) {
+    return busy_response(429, "too_many_bytes", "bodies and answers of this key are under way; try again");
+  }
+  return busy_response(503, "overloaded", "too many bodies and answers are under way; try again");
+}
+
 std::string_view reason_phrase(int status) {
   switch (status) {
     case 200: return "OK";

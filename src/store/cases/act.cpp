@@ -69,6 +69,25 @@ Changed retry(Context& context, const JobRow& row) {
   return requeue(context, row, JobState::dlq, std::move(after));
 }
 
+// How it stands after what was done to it, which does not read it again: bulk work does this by the thousand.
+void note_standing(Changed& changed, const JobStanding& before) {
+  changed.before = before;
+  changed.after = before;
+  changed.after.state = changed.state;
+  changed.after.cancel_requested = changed.cancel_requested;
+  const auto entry = std::ranges::find(changed.ready, changed.id, &ReadyJob::id);
+  if (entry == changed.ready.end()) return;
+  changed.after.priority = entry->priority;
+  changed.after.run_at = entry->run_at;
+}
+
+JobStanding standing_of(Context& context, const JobRow& row, JobState state) {
+  return {.state = state,
+          .priority = row.priority,
+          .run_at = row.run_at,
+          .cancel_requested = state == JobState::processing && detail_of(context, row).cancel_requested};
+}
+
 }  // namespace
 
 Changed cancel_job(Context& context, const JobRow& row, JobState state, std::string_view reason) {
@@ -97,6 +116,29 @@ void drop_not_ready(Context& context, std::vector<ReadyJob>& ready) {
   });
 }
 
+namespace {
+
+Result<Changed> act_on_row(Context& context, JobAction action, const JobRow& row, JobState state) {
+  switch (action) {
+    case JobAction::cancel: return cancel_job(context, row, state, "cancelled");
+    case JobAction::discard:
+      if (state != JobState::dlq) return wrong_state(row.id, "discard", state, "one in dlq");
+      return cancel_job(context, row, state, "discarded");
+    case JobAction::retry:
+      if (state != JobState::dlq) return wrong_state(row.id, "retry", state, "one in dlq");
+      return retry(context, row);
+    case JobAction::run_now: {
+      if (state != JobState::queued) return wrong_state(row.id, "run", state, "a queued one");
+      JobRow after = row;
+      after.run_at = std::min(row.run_at, context.now);
+      return requeue(context, row, state, std::move(after));
+    }
+  }
+  UNREACHABLE();
+}
+
+}  // namespace
+
 Result<Changed> act_on_job(Context& context, std::string_view tenant, JobAction action, JobId id) {
   const auto row = job_of_tenant(context, tenant, id);
   if (!row) {
@@ -107,22 +149,10 @@ Result<Changed> act_on_job(Context& context, std::string_view tenant, JobAction 
     return not_live(id, ended);
   }
   const JobState state = state_of(*row, context.tx.lease(id));
-  switch (action) {
-    case JobAction::cancel: return cancel_job(context, *row, state, "cancelled");
-    case JobAction::discard:
-      if (state != JobState::dlq) return wrong_state(id, "discard", state, "one in dlq");
-      return cancel_job(context, *row, state, "discarded");
-    case JobAction::retry:
-      if (state != JobState::dlq) return wrong_state(id, "retry", state, "one in dlq");
-      return retry(context, *row);
-    case JobAction::run_now: {
-      if (state != JobState::queued) return wrong_state(id, "run", state, "a queued one");
-      JobRow after = *row;
-      after.run_at = std::min(row->run_at, context.now);
-      return requeue(context, *row, state, std::move(after));
-    }
-  }
-  UNREACHABLE();
+  const JobStanding before = standing_of(context, *row, state);
+  TRY_ASSIGN(Changed changed, act_on_row(context, action, *row, state));
+  note_standing(changed, before);
+  return changed;
 }
 
 Result<Changed> patch_job(Context& context, std::string_view tenant, JobId id, const JobPatch& patch) {
@@ -141,9 +171,17 @@ Result<Changed> patch_job(Context& context, std::string_view tenant, JobId id, c
     after.priority = *patch.priority;
   }
   if (patch.run_at) after.run_at = *patch.run_at;
-  if (state == JobState::queued) return requeue(context, *row, state, std::move(after));
-  context.tx.update_job(*row, after);
-  return changed_of(context, *row, state);
+  const JobStanding before = standing_of(context, *row, state);
+  const JobStanding now = standing_of(context, after, state);
+  Changed changed = changed_of(context, *row, state);
+  if (state == JobState::queued) {
+    changed = requeue(context, *row, state, std::move(after));
+  } else {
+    context.tx.update_job(*row, after);
+  }
+  changed.before = before;
+  changed.after = now;
+  return changed;
 }
 
 bool matches(Context& context, const JobFilter& filter, const JobRow& row) {

@@ -6,7 +6,18 @@
 
 namespace carillon {
 
-Result<Document> put_document_row(Context& context, const DocumentPut& put) {
+namespace {
+
+// The only place that says what became of a document: whoever writes one cannot leave it out.
+void note_change(Context& context, const std::optional<AuditWord>& audit, std::optional<std::string_view> before,
+                 std::optional<std::string_view> after) {
+  if (!audit) return;
+  if (const auto detail = changed_fields(before, after)) append_audit_row(context, *audit, *detail);
+}
+
+}  // namespace
+
+Result<Document> put_document_row(Context& context, const DocumentPut& put, const std::optional<AuditWord>& audit) {
   auto body = parse_json(put.body);
   if (!body) return std::unexpected(with_context(put.key.kind, std::move(body).error()));
   if (body->type != JsonType::object) return invalid_request(fmt::format("{} must be an object", put.key.kind));
@@ -19,6 +30,7 @@ Result<Document> put_document_row(Context& context, const DocumentPut& put) {
   if (known && known->body == put.body) return *known;
   Document document{.key = put.key, .revision = revision + 1, .body = put.body, .updated_at = context.now};
   context.tx.put_document(document);
+  note_change(context, audit, known ? std::optional<std::string_view>(known->body) : std::nullopt, put.body);
   return document;
 }
 
@@ -26,10 +38,21 @@ std::unexpected<Error> absent_document(const DocumentKey& key) {
   return failed(ErrorCode::not_found, fmt::format("there is no {} {}", key.kind, quoted(key.name)));
 }
 
-Result<void> delete_document_row(Context& context, const DocumentKey& key) {
-  if (!context.tx.document(key)) return absent_document(key);
+Result<void> delete_document_row(Context& context, const DocumentKey& key, const std::optional<AuditWord>& audit) {
+  const auto known = context.tx.document(key);
+  if (!known) return absent_document(key);
   context.tx.erase_document(key);
+  note_change(context, audit, known->body, std::nullopt);
   return {};
+}
+
+void append_audit_row(Context& context, const AuditWord& word, const AuditDetail& detail) {
+  context.tx.append_audit({.at = context.now,
+                           .tenant = word.tenant,
+                           .actor = word.actor,
+                           .action = word.action,
+                           .target = word.target,
+                           .detail = detail});
 }
 
 }  // namespace carillon

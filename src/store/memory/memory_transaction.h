@@ -104,6 +104,7 @@ class MemoryTransaction final : public Transaction {
   void put_document(const Document& document) override { tables_.documents.put(document.key, document); }
   void erase_document(const DocumentKey& key) override { tables_.documents.erase(key); }
   void append_audit(const AuditRow& row) override;
+  std::size_t erase_audit_before(Instant at, std::size_t limit) override;
 
  private:
   MemoryTables& tables_;

@@ -315,7 +315,7 @@ Result<std::vector<AuditRow>> SqliteReader::audit(std::string_view tenant, std::
                       .actor = query.string(3),
                       .action = query.string(4),
                       .target = query.string(5),
-                      .detail = query.string(6)};
+                      .detail = AuditDetail::stored(query.string(6))};
     });
   });
 }

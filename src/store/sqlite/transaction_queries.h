@@ -98,6 +98,7 @@ struct SqliteTransaction::Queries {
   Query put_document{connection, "put_document"};
   Query delete_document{connection, "delete_document"};
   Query append_audit{connection, "append_audit"};
+  Query delete_audit_before{connection, "delete_audit_before"};
 };
 
 // The one row of a query by key, if there is one.

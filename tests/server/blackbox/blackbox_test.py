@@ -17,6 +17,7 @@ from server import Server
 
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 T = "/v1/tenants/default"
+SCOPES = ("read", "worker", "tenant", "admin")
 
 
 class Blackbox(unittest.TestCase):
@@ -263,6 +264,7 @@ class Blackbox(unittest.TestCase):
     # ---- Who may ----
     def keys(self):
         made = {}
+        self.ok(self.server.put("/v1/tenants/acme"))
         for scope, tenants in (("read", ["acme"]), ("worker", ["acme"]), ("tenant", ["acme"]), ("admin", None)):
             body = {"name": scope, "scope": scope, **({"tenants": tenants} if tenants else {})}
             made[scope] = self.ok(self.server.post("/v1/keys", body), 201)
@@ -321,6 +323,29 @@ class Blackbox(unittest.TestCase):
         listed = self.server.get("/v1/keys")
         for key in keys.values():
             self.assertNotIn(key["key"].split(".")[1].encode(), listed.body)
+
+    def test_a_key_says_for_which_tenants_it_is(self):
+        """All is said in words; what is left out or empty never means it, and a key makes no tenant."""
+        before = [one["id"] for one in self.ok(self.server.get("/v1/keys"))["items"]]
+        tenants = self.ok(self.server.get("/v1/tenants"))["items"]
+        for scope in ("read", "worker", "tenant"):
+            key = {"name": scope, "scope": scope}
+            self.refused(self.server.post("/v1/keys", key), 400, "invalid_request", "tenants")
+            for wrong in ([], "", "ALL", "everybody", ["all", 5], {}, True, 5):
+                self.refused(self.server.post("/v1/keys", {**key, "tenants": wrong}), 400, "invalid_request", "tenants")
+            self.refused(self.server.post("/v1/keys", {**key, "tenants": ["default", "no-such-tenant"]}), 422, "invalid_configuration",
+                         "no-such-tenant")
+            self.refused(self.server.post("/v1/keys", {**key, "tenants": ["all"]}), 422, "invalid_configuration", '"all"')
+        for wrong in ([], ["default"]):
+            self.refused(self.server.post("/v1/keys", {"name": "a", "scope": "admin", "tenants": wrong}), 400, "invalid_request", "tenants")
+        self.assertEqual([one["id"] for one in self.ok(self.server.get("/v1/keys"))["items"]], before)
+        self.assertEqual(self.ok(self.server.get("/v1/tenants"))["items"], tenants)
+        for scope in SCOPES:
+            made = self.ok(self.server.post("/v1/keys", {"name": scope, "scope": scope, "tenants": "all"}), 201)
+            self.assertEqual(self.ok(self.server.get("/v1/tenants", key=made["key"]))["items"], tenants)
+            listed = {one["id"]: one["tenants"] for one in self.ok(self.server.get("/v1/keys"))["items"]}
+            self.assertEqual(listed[made["id"]], "all")
+            self.assertEqual(self.server.call("DELETE", "/v1/keys/" + made["id"]).status, 204)
 
     def test_writes_leave_a_trail(self):
         self.ok(self.server.put("/v1/tenants/trail/settings", {"weight": 2}))
@@ -417,14 +442,32 @@ class Restart(unittest.TestCase):
             self.assertEqual(sorted(one["id"] for one in listed.json["items"]), sorted(made))
             self.assertIn("acme", [one["tenant"] for one in server.get("/v1/tenants").json["items"]])
 
-    def test_a_tenant_outlives_the_key_that_named_it(self):
+    def test_a_tenant_outlives_the_keys_that_name_it(self):
         with Server(PROGRAM) as server:
+            server.put("/v1/tenants/acme")
             key = server.post("/v1/keys", {"name": "k", "scope": "tenant", "tenants": ["acme"]}).json
             job = server.post("/v1/tenants/acme/jobs", {"type": "kept", "delay": "1h"}, key=key["key"]).json
             server.call("DELETE", "/v1/keys/" + key["id"])
             server.stop(signal.SIGKILL)
             server.start()
             self.assertEqual(server.get(f"/v1/tenants/acme/jobs/{job['id']}").json["id"], job["id"])
+
+    def test_a_key_that_was_stored_with_an_empty_list_is_for_all_still(self):
+        """Keys of scope read, worker and admin could be made so once; nobody's key is to change by an update."""
+        with Server(PROGRAM) as server:
+            made = {scope: server.post("/v1/keys", {"name": scope, "scope": scope, "tenants": "all"}).json for scope in SCOPES}
+            server.put("/v1/tenants/acme")
+            server.stop()
+            with sqlite3.connect(os.path.join(server.folder, "carillon.db")) as database:
+                changed = sum(database.execute(
+                    """update documents set body = replace(body, '"tenants":"all"', '"tenants":[]') where kind = 'key' and name = ?""",
+                    (made[scope]["id"],)).rowcount for scope in SCOPES)
+                self.assertEqual(changed, len(SCOPES))
+            server.start()
+            for scope in SCOPES:
+                names = [one["tenant"] for one in server.get("/v1/tenants", key=made[scope]["key"]).json.get("items", [])]
+                # Of scope tenant there was never one without names: it is nobody's.
+                self.assertEqual(names, [] if scope == "tenant" else ["acme", "default"], scope)
 
     def test_it_ends_well_when_asked(self):
         with Server(PROGRAM) as server:

@@ -283,6 +283,25 @@ TEST(WebhookSender, AHostThatDoesNotAnswerIsLeftAloneForAWhile) {
   for (int i = 0; i < 2 * kBreakerFailures; ++i) EXPECT_EQ(call(sender, good.url()).kind, Kind::answered);
 }
 
+TEST(WebhookSender, WhatOneTenantMeetsIsNothingToTheOthers) {
+  // One server: what acme calls hangs up, what other calls is answered.
+  HttpTarget target([](const std::string& request) {
+    if (request.starts_with("POST /hangs-up")) return HttpTarget::Reply{.close = true};
+    return HttpTarget::Reply{.bytes = http_answer(200, "")};
+  });
+  WebhookSender sender({.guard = everything()});
+  const auto call_as = [&](const std::string& tenant, const std::string& path) {
+    std::promise<Kind> promise;
+    sender.send({.tenant = tenant, .url = target.url(path), .body = "{}", .timeout = 20s},
+                [&](const WebhookAnswer& answer) { promise.set_value(answer.kind); });
+    return promise.get_future().get();
+  };
+  for (int i = 0; i < kBreakerFailures; ++i) EXPECT_EQ(call_as("acme", "/hangs-up"), Kind::unreachable);
+  EXPECT_EQ(call_as("acme", "/hangs-up"), Kind::breaker_open);
+  EXPECT_EQ(call_as("other", "/answers"), Kind::answered);
+  EXPECT_EQ(call_as("acme", "/answers"), Kind::breaker_open) << "its own breaker is still open";
+}
+
 TEST(WebhookSender, BlockedCallsDoNotOpenTheBreaker) {
   WebhookSender sender({.guard = AddressGuard()});
   for (int i = 0; i < 2 * kBreakerFailures; ++i) EXPECT_EQ(call(sender, "http://127.0.0.1:9/").kind, Kind::blocked);
