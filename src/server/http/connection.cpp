@@ -296,7 +296,8 @@ void Connection::dispatch_request() {
   if (!exchange.keep_alive) input_over_ = true;
   owes_continue_ = false;
   HttpRequest request = reader_.take();
-  request.held = std::exchange(body_, nullptr);
+  exchange.body = std::exchange(body_, nullptr);
+  request.held = exchange.body;
   exchange.head_only = request.method == Method::head;
   exchange.call = CallHold(account_);
   service_.dispatch(std::move(request), make_reply({.mailbox = service_.mailbox,
@@ -319,6 +320,7 @@ Connection::Exchange* Connection::find(std::uint64_t number) {
 
 void Connection::answer(Exchange& exchange, HttpResponse response) {
   exchange.state = Exchange::State::ready;
+  exchange.body.reset();
   exchange.counted = response.body.size();
   link_->unsent += exchange.counted;
   exchange.response = std::move(response);

@@ -87,6 +87,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::shared_ptr<StreamOver> over;      // of a stream
     std::function<void()> gone;
     CallHold call;
+    std::shared_ptr<ByteHold> body;  // what was made of it may be there until the answer
   };
 
   bool may_parse() const;
