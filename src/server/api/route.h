@@ -82,6 +82,7 @@ struct Route {
   std::size_t body_max = std::size_t{1} << 20U;
   bool writes = true;     // by an admin key it makes its tenant, if that is new
   bool is_vital = false;  // asked by who watches over the process: answered whatever else is under way
+  bool lasts = false;     // it may be parked, or be a stream: it ends with its key
 };
 
 using RouteTable = std::vector<Route>;
