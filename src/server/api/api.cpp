@@ -11,11 +11,11 @@
 #include "base/hole.h"
 #include "core/job.h"
 #include "server/api/first_write.h"
-#include "server/api/quota_use.h"
-#include "server/http/response_writer.h"
 #include "server/api/keyed_reply.h"
+#include "server/api/quota_use.h"
 #include "server/auth/digest.h"
 #include "server/auth/own_page.h"
+#include "server/http/response_writer.h"
 
 namespace carillon::server {
 
@@ -246,7 +246,7 @@ void Api::dispatch(HttpRequest request, Reply reply) const {
 WorkPool* Api::pool_of(const Route& route, const CallRequest& request) const {
   const bool is_quick = route.runs == Runs::on_net;
   if (!reopened(Hole::login_in_shared_pool)) {
-    if (route.needs == Needs::nothing && !is_quick) return &services_.open_pool;
+    if (route.needs == Needs::nothing && !is_quick && !route.is_vital) return &services_.open_pool;
     if (route.needs == Needs::signature) return &services_.hook_pool;
   }
   if (!is_quick) return &services_.pool;
