@@ -31,6 +31,9 @@ class SloWindow {
   // Of the window that ends at `now`. What is older is forgotten. Not of the DLQ, which no window can know.
   SloMeasures measure(Duration now);
 
+  // Its length stays.
+  void set_thresholds(const SloConfig& config) { config_ = config; }
+
  private:
   // Samples, and how many of them were over the threshold: whether a percentile is over it is known exactly.
   struct Timings {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/replaceable.h"
 #include "core/instant.h"
 #include "engine/engine_host.h"
 #include "server/api/answer.h"
@@ -43,7 +44,7 @@ struct Services {
   HandlerBook& handlers;
   TenantBook<HookConfig>& hooks;
   // NOLINTEND(cppcoreguidelines-avoid-const-or-ref-data-members)
-  AddressGuard guard;                                    // of webhooks
+  const Replaceable<AddressGuard>& guard;                // of webhooks
   std::map<std::string, std::string, std::less<>> pins;  // fields of the configuration, and what has set them for good
   std::function<std::string()> metrics;                  // in the text format of Prometheus
   std::function<std::string()> slo;                      // how objectives stand, as JSON
@@ -51,6 +52,7 @@ struct Services {
   std::string store_kind;                                // sqlite, postgres, memory
   bool behind_proxy = false;                             // browsers come by TLS
   RequestWatch on_request;                               // nobody, if it is empty
+  std::function<bool()> wants_requests;                  // whether it is to be told now
   std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
 
   // Types of this tenant are served by somebody else from now on.
@@ -99,6 +101,7 @@ void add_bulk_routes(RouteTable& table, Services& services);
 void add_handler_routes(RouteTable& table, Services& services);
 void add_hook_routes(RouteTable& table, Services& services);
 void add_lease_routes(RouteTable& table, Services& services);
+void add_login_routes(RouteTable& table, Services& services);
 void add_schedule_routes(RouteTable& table, Services& services);
 void add_subject_routes(RouteTable& table, Services& services);
 void add_outcome_routes(RouteTable& table, Services& services);
