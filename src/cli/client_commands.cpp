@@ -265,9 +265,11 @@ class Builder : private CommandTree {
     create->add_option("--scope", request->scope, "What it may do: read, worker, tenant or admin")
         ->required()
         ->type_name("SCOPE");
-    create->add_option("--for-tenant", request->tenants, "Only this tenant; may be repeated (default: all)")
-        ->type_name("TENANT")
-        ->allow_extra_args(false);
+    CLI::Option* some = create->add_option("--for-tenant", request->tenants, "For this tenant; may be repeated")
+                            ->type_name("TENANT")
+                            ->allow_extra_args(false);
+    create->add_flag("--all-tenants", request->all_tenants, "For all tenants, as a key of scope admin always is")
+        ->excludes(some);
     create->add_option("--expires-at", request->expires_at, "Until when, UTC")->type_name("TIME");
     on(create, [request](Session& session) { return create_key(session, *request); });
     auto id = std::make_shared<std::string>();

@@ -23,7 +23,9 @@ CliResult<Printout> list_keys(Session& session) {
 CliResult<Printout> create_key(Session& session, const KeyRequest& request) {
   JsonObject body;
   body.text("name", request.name).text("scope", request.scope);
-  if (!request.tenants.empty()) {
+  if (request.all_tenants) {
+    body.text("tenants", "all");
+  } else if (!request.tenants.empty()) {
     JsonArray tenants;
     for (const std::string& tenant : request.tenants) tenants.raw(json_string(tenant));
     body.raw("tenants", tenants.str());

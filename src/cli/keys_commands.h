@@ -13,7 +13,8 @@ namespace carillon {
 struct KeyRequest {
   std::string name;
   std::string scope;
-  std::vector<std::string> tenants;  // none: all
+  std::vector<std::string> tenants;
+  bool all_tenants = false;
   std::optional<std::string> expires_at;
 };
 

@@ -102,6 +102,7 @@ class Server {
                   .rehearsal = rehearsal_.get(),
                   .store_kind = config_.db.substr(0, config_.db.find(':')),
                   .behind_proxy = config_.behind_proxy,
+                  .port = [this] { return http_->port(); },
                   .on_request = [this](const AnsweredRequest& one) { log_request(one); },
                   .wants_requests = [this] { return log_.wants(LogLevel::debug); }} {}
   Server(const Server&) = delete;
@@ -149,8 +150,10 @@ class Server {
     fmt::print("carillon {} keeps its data in {}\n", version(), without_password(config_.db));
     // What is not a terminal is kept and read by others.
     if (isatty(STDOUT_FILENO) == 1) {
+      // With the admin key that was made first: there is one since the start.
+      const auto admin = keys_.first_admin(services_.now());
       fmt::print("page  {}#login={}  (signs in once, for 10 minutes; `carillon login` prints another)\n", page,
-                 sessions_.make_login(Caller{.id = "page", .scope = Scope::admin}, Services::real_now(), kLoginLength));
+                 sessions_.make_login(admin ? admin->id : std::string(), Services::real_now(), kLoginLength));
     } else {
       fmt::print("page  {}  (`carillon login` prints a link that signs in)\n", page);
     }
@@ -273,7 +276,7 @@ class Server {
     if (!key.tenant.empty()) tenants_.add(key.tenant);
     if (key.kind == kKeyKind) {
       TRY_ASSIGN(ApiKey known, read_key(key.name, document.body));
-      for (const std::string& tenant : known.tenants) tenants_.add(tenant);
+      for (const std::string& tenant : known.tenants.names()) tenants_.add(tenant);
       keys_.put(std::move(known));
     } else if (key.kind == kHandlerKind) {
       TRY_ASSIGN(WebhookConfig config, read_stored_webhook(document.body));

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <chrono>
 #include <utility>
 
 #include "base/json.h"
@@ -30,6 +31,23 @@ AuditRow audit_row(const RouteCall& call, Instant at, std::string_view tenant, s
 
 // ---- Keys ---------------------------------------------------------------------------------------------------------
 
+// All of them is said in words: neither a field that is missing nor an empty list gives a key more than it names.
+Result<TenantSet> read_key_tenants(JsonFields& fields, Scope scope) {
+  constexpr std::string_view kField = "tenants";
+  const Json* const given = fields.optional(kField);
+  if (given == nullptr) {
+    if (scope == Scope::admin) return TenantSet::all();
+    return fields.missing(kField, "the tenants that the key is for: a list of names, or \"all\"");
+  }
+  if (given->type == JsonType::string && given->text == "all") return TenantSet::all();
+  if (given->type != JsonType::array) return fields.fail(*given, kField, "expected a list of names, or \"all\"");
+  if (scope == Scope::admin) return fields.fail(*given, kField, "an admin key is for all tenants: \"all\"");
+  TRY_ASSIGN(std::vector<std::string> names, read_texts_field(fields, kField));
+  if (names.empty()) return fields.fail(*given, kField, "no tenant is named; all of them are \"all\"");
+  for (const std::string& tenant : names) TRY(check_name(kField, tenant));
+  return TenantSet::of(std::move(names));
+}
+
 Result<ApiKey> read_key_request(const RouteCall& call, ApiKey key) {
   const std::string& text = call.request.body;
   TRY_ASSIGN(const Json json, parse_json_object(text));
@@ -42,14 +60,7 @@ Result<ApiKey> read_key_request(const RouteCall& call, ApiKey key) {
     return fields.fail(*scope, "scope", fmt::format("{} is none of read, worker, tenant, admin", quoted(scope->text)));
   }
   key.scope = *known;
-  TRY_ASSIGN(key.tenants, read_texts_field(fields, "tenants"));
-  for (const std::string& tenant : key.tenants) TRY(check_name("tenants", tenant));
-  if (key.scope == Scope::admin && !key.tenants.empty()) {
-    return fields.fail(*json.find("tenants"), "tenants", "an admin key is for all tenants");
-  }
-  if (key.scope == Scope::tenant && key.tenants.empty()) {
-    return fields.missing("tenants", "the tenants that the key is for");
-  }
+  TRY_ASSIGN(key.tenants, read_key_tenants(fields, key.scope));
   TRY_ASSIGN(const Json* const expires, fields.optional("expires_at", JsonType::string));
   if (expires != nullptr) {
     const auto at = parse_instant(expires->text);
@@ -63,16 +74,18 @@ Result<ApiKey> read_key_request(const RouteCall& call, ApiKey key) {
 Result<HttpResponse> make_api_key(Services& services, const RouteCall& call) {
   NewKey made = make_key("", Scope::read, services.now());
   TRY_ASSIGN(made.key, read_key_request(call, made.key));
+  for (const std::string& tenant : made.key.tenants.names()) {
+    if (services.tenants.has(tenant)) continue;
+    return refusal(422, "invalid_configuration",
+                   fmt::format("tenants: there is no tenant {}; PUT /v1/tenants/{{tenant}} makes one", quoted(tenant)));
+  }
   Node& node = services.host.node();
   const auto stored = node.call<Document>([&](Round& round) -> Result<Document> {
-    // A tenant must outlive the key that named it first.
-    for (const std::string& tenant : made.key.tenants) TRY(store_tenant(services, round, tenant, call.caller.actor()));
     return node.store().admin().put_document(
         {.key = {.tenant = {}, .kind = std::string(kKeyKind), .name = made.key.id}, .body = write_key(made.key)},
         audit_row(call, round.now, "", "key.make", made.key.id));
   });
   if (!stored) return std::unexpected(stored.error());
-  for (const std::string& tenant : made.key.tenants) services.tenants.add(tenant);
   services.keys.put(made.key);
   JsonObject answer;
   answer.text("id", made.key.id).text("key", made.text);
@@ -105,7 +118,7 @@ Result<HttpResponse> list_tenants(Services& services, const RouteCall& call) {
   TRY(QueryFields(call.request).finish());
   JsonArray items;
   for (const std::string& tenant : services.tenants.all()) {
-    if (!call.caller.may_see(tenant)) continue;
+    if (!call.reach.tenants().has(tenant)) continue;
     JsonObject item;
     item.text("tenant", tenant);
     items.raw(item.str());
@@ -150,9 +163,8 @@ Result<HttpResponse> list_audit(Services& services, const RouteCall& call) {
   TRY_ASSIGN(const std::int64_t limit, fields.integer("limit", kPageDefault, 1, kPageMax));
   TRY_ASSIGN(const std::int64_t before, fields.integer("cursor", INT64_MAX, 0, INT64_MAX));
   TRY(fields.finish());
-  const std::string tenant = call.params.empty() ? std::string() : call.tenant();
   TRY_ASSIGN(const std::vector<AuditRow> rows,
-             services.store.reader().audit(tenant, before, static_cast<std::size_t>(limit)));
+             services.store.reader().audit(call.reach.owner(), before, static_cast<std::size_t>(limit)));
   JsonArray items;
   for (const AuditRow& row : rows) {
     JsonObject item;
@@ -169,7 +181,21 @@ Result<HttpResponse> list_audit(Services& services, const RouteCall& call) {
 
 // ---- Signing in ---------------------------------------------------------------------------------------------------
 
+HttpHeader session_header(const Services& services, std::string_view cookie, std::chrono::seconds length) {
+  return {.name = "set-cookie",
+          .value = fmt::format("{}={}; Path=/; HttpOnly; SameSite=Strict; Max-Age={}{}", services.session_cookie(),
+                               cookie, length.count(), services.behind_proxy ? "; Secure" : "")};
+}
+
+HttpResponse not_our_page(std::string_view what) {
+  return refusal(403, "forbidden",
+                 fmt::format("{} needs the header Origin with the address of this server, as browsers send it", what));
+}
+
+// Not for pages of other sites: they would sign people in as somebody else, who then reads what they do.
 Result<HttpResponse> login(Services& services, const RouteCall& call) {
+  if (!is_from_own_page(call.request.headers)) return not_our_page("signing in");
+  if (!is_json(call.request.headers)) return invalid_request("signing in needs Content-Type: application/json");
   const std::string& text = call.request.body;
   TRY_ASSIGN(const Json json, parse_json_object(text));
   JsonFields fields(text, json, "");
@@ -178,16 +204,26 @@ Result<HttpResponse> login(Services& services, const RouteCall& call) {
   TRY(fields.finish());
   const Instant now = Services::real_now();
   std::optional<Caller> caller;
-  if (token != nullptr) caller = services.sessions.use_login(token->text, now);
+  if (token != nullptr) {
+    if (const auto id = services.sessions.use_login(token->text, now))
+      caller = services.keys.caller(*id, services.now());
+  }
   if (!caller && key != nullptr) caller = services.keys.check(key->text, services.now());
   if (!caller) return refusal(401, "unauthorized", "the login link was used or is too old, or the key is not known");
-  const std::string cookie = services.sessions.begin(*std::move(caller), now);
+  const Sessions::Begun begun = services.sessions.begin(*caller, now);
   JsonObject answer;
-  answer.text("csrf_token", services.sessions.find(cookie, now)->csrf);
+  answer.text("csrf_token", begun.csrf);
   HttpResponse response = json_answer(200, answer.str());
-  response.headers.push_back({.name = "set-cookie",
-                              .value = fmt::format("{}={}; Path=/; HttpOnly; SameSite=Strict; Max-Age=43200{}",
-                                                   kSessionCookie, cookie, services.behind_proxy ? "; Secure" : "")});
+  response.headers.push_back(session_header(services, begun.cookie, Sessions::kLength));
+  return response;
+}
+
+// Needs no token: a page that has been loaded anew has none, and one of another site cannot send our Origin.
+Result<HttpResponse> logout(Services& services, const RouteCall& call) {
+  if (!is_from_own_page(call.request.headers)) return not_our_page("signing out");
+  if (const auto cookie = cookie_of(call.request.headers, services.session_cookie())) services.sessions.end(*cookie);
+  HttpResponse response{.status = 204};
+  response.headers.push_back(session_header(services, "", std::chrono::hours(0)));
   return response;
 }
 
@@ -196,46 +232,53 @@ using Work = Result<HttpResponse> (*)(Services&, const RouteCall&);
 }  // namespace
 
 void add_admin_routes(RouteTable& table, Services& services) {
-  const auto add = [&](Method method, std::string_view path, Needs needs, std::string_view thing, RouteDoc doc,
-                       Work work) {
+  const auto add = [&](Method method, std::string_view path, About about, Needs needs, std::string_view thing,
+                       RouteDoc doc, Work work) {
     doc.group = "Administration";
     table.push_back({.method = method,
                      .path = path,
+                     .about = about,
                      .needs = needs,
                      .doc = std::move(doc),
                      .call = [&services, thing, work](
                                  const RouteCall& call) { answer(call, thing, [&] { return work(services, call); }); },
                      .writes = method != Method::get && method != Method::remove});
   };
-  add(Method::post, "/v1/keys", Needs::admin, "key",
-      {.summary = "Make a key; it is shown once.", .body = "KeyRequest", .answers = {{201, "NewKey"}}}, make_api_key);
-  add(Method::get, "/v1/keys", Needs::admin, "key",
+  add(Method::post, "/v1/keys", About::server, Needs::admin, "key",
+      {.summary = "Make a key; it is shown once.",
+       .body = "KeyRequest",
+       .answers = {{201, "NewKey"}},
+       .errors = {{422, "invalid_configuration"}}},
+      make_api_key);
+  add(Method::get, "/v1/keys", About::server, Needs::admin, "key",
       {.summary = "Keys, without their secrets.", .answers = {{200, "KeyList"}}}, list_keys);
-  add(Method::remove, "/v1/keys/{id}", Needs::admin, "key",
+  add(Method::remove, "/v1/keys/{id}", About::server, Needs::admin, "key",
       {.summary = "Revoke a key, at once.", .answers = {{204, ""}}}, delete_key);
-  add(Method::get, "/v1/tenants", Needs::read, "tenant",
+  add(Method::get, "/v1/tenants", About::key_tenants, Needs::read, "tenant",
       {.summary = "Tenants that the key may see.", .answers = {{200, "TenantList"}}}, list_tenants);
-  add(Method::put, "/v1/tenants/{tenant}", Needs::admin, "tenant",
+  add(Method::put, "/v1/tenants/{tenant}", About::one_tenant, Needs::admin, "tenant",
       {.summary = "Make a tenant.", .answers = {{200, "Tenant"}}}, put_tenant);
-  add(Method::remove, "/v1/tenants/{tenant}", Needs::admin, "tenant",
+  add(Method::remove, "/v1/tenants/{tenant}", About::one_tenant, Needs::admin, "tenant",
       {.summary = "Remove a tenant that has no live jobs and no schedules.",
        .answers = {{204, ""}},
        .errors = {{409, "conflict"}}},
       delete_tenant);
-  add(Method::get, "/v1/tenants/{tenant}/audit", Needs::tenant, "audit",
+  add(Method::get, "/v1/tenants/{tenant}/audit", About::one_tenant, Needs::tenant, "audit",
       {.summary = "Who changed what, newest first.", .answers = {{200, "AuditList"}}, .query = {"limit", "cursor"}},
       list_audit);
-  add(Method::get, "/v1/audit", Needs::admin, "audit",
+  add(Method::get, "/v1/audit", About::server, Needs::admin, "audit",
       {.summary = "Who changed what that concerns all tenants.",
        .answers = {{200, "AuditList"}},
        .query = {"limit", "cursor"}},
       list_audit);
-  add(Method::post, "/login", Needs::nothing, "session",
+  add(Method::post, "/login", About::nothing, Needs::nothing, "session",
       {.summary = "Exchange a login link or a key for a session.",
        .body = "Login",
        .answers = {{200, "Session"}},
-       .errors = {{401, "unauthorized"}}},
+       .errors = {{401, "unauthorized"}, {403, "forbidden"}}},
       login);
+  add(Method::post, "/logout", About::nothing, Needs::nothing, "session",
+      {.summary = "End the session of the cookie.", .answers = {{204, ""}}, .errors = {{403, "forbidden"}}}, logout);
 }
 
 }  // namespace carillon::server

@@ -70,6 +70,7 @@ void add_clock_routes(RouteTable& table, Services& services) {
   table.push_back(
       {.method = Method::get,
        .path = "/v1/clock",
+       .about = About::nothing,
        .needs = Needs::read,
        .runs = Runs::in_pool,
        .doc = {.group = "Rehearsal",
@@ -81,6 +82,7 @@ void add_clock_routes(RouteTable& table, Services& services) {
   table.push_back(
       {.method = Method::post,
        .path = "/v1/clock",
+       .about = About::server,
        .needs = Needs::admin,
        .runs = Runs::on_net,
        .doc = {.group = "Rehearsal",

@@ -67,7 +67,7 @@ void EventHub::tell(const Event& event) {
 void EventHub::tell(const std::string& text, const std::string& tenant) {
   const std::scoped_lock lock(mutex_);
   std::erase_if(listeners_, [&](const Listener& listener) {
-    const bool may = tenant.empty() ? listener.caller.tenants.empty() : listener.caller.may_see(tenant);
+    const bool may = tenant.empty() ? listener.caller.tenants.is_all() : listener.caller.may_see(tenant);
     return may && !listener.stream->write(text);
   });
 }

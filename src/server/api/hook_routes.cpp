@@ -59,7 +59,7 @@ Result<HttpResponse> delete_hook(Services& services, const RouteCall& call) {
   return HttpResponse{.status = 204};
 }
 
-std::string_view header_or_none(const HttpRequest& request, std::string_view name) {
+std::string_view header_or_none(const CallRequest& request, std::string_view name) {
   const std::string* const header = request.header(name);
   return header == nullptr ? std::string_view() : std::string_view(*header);
 }

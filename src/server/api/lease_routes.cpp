@@ -19,14 +19,9 @@ namespace {
 
 constexpr std::size_t kSettleBytesMax = std::size_t{32} << 20U;
 
-// Whose jobs the call may touch: of the route's tenant, or of all that the key may see.
-std::vector<std::string> tenants_of(const RouteCall& call) {
-  if (!call.params.empty() && call.request.path.starts_with("/v1/tenants/")) return {call.tenant()};
-  return call.caller.tenants;
-}
-
 PullSender sender_of(const Services& services, const RouteCall& call) {
-  return {.tenants = tenants_of(call), .id = call.caller.id, .defaults = services.host.node().rules().job_defaults()};
+  return {
+      .tenants = call.reach.tenants(), .id = call.caller.id, .defaults = services.host.node().rules().job_defaults()};
 }
 
 HttpResponse told(const Error& error) {
@@ -225,10 +220,16 @@ using Work = Result<HttpResponse> (*)(Services&, const RouteCall&);
 
 void add_lease_routes(RouteTable& table, Services& services) {
   constexpr std::string_view kGroup = "Workers";
-  const auto add = [&](std::string_view path, std::string_view summary, std::string_view body, std::string_view schema,
+  // Some are there twice: for a tenant, and for all of the key.
+  struct Place {
+    std::string_view path;
+    About about = About::one_tenant;
+  };
+  const auto add = [&](Place place, std::string_view summary, std::string_view body, std::string_view schema,
                        std::vector<ErrorDoc> errors, std::function<void(RouteCall)> call) {
     table.push_back({.method = Method::post,
-                     .path = path,
+                     .path = place.path,
+                     .about = place.about,
                      .needs = Needs::worker,
                      .runs = Runs::on_net,
                      .doc = {.group = kGroup,
@@ -239,23 +240,26 @@ void add_lease_routes(RouteTable& table, Services& services) {
                      .call = std::move(call),
                      .body_max = kSettleBytesMax});
   };
-  for (const std::string_view path : {"/v1/tenants/{tenant}/leases", "/v1/leases"}) {
-    add(path, "Lease due jobs, waiting for the first up to `wait`.", "LeaseRequest", "LeasedJobs",
+  for (const Place place : {Place{"/v1/tenants/{tenant}/leases"}, Place{"/v1/leases", About::key_tenants}}) {
+    add(place, "Lease due jobs, waiting for the first up to `wait`.", "LeaseRequest", "LeasedJobs",
         {{503, "scheduler_disabled"}}, [&services](const RouteCall& call) { lease(services, call); });
+    table.back().lasts = true;
   }
-  for (const std::string_view path : {"/v1/tenants/{tenant}/leases/settle", "/v1/leases/settle"}) {
-    add(path, "Say how many attempts ended.", "SettleRequest", "SettleAnswer", {},
+  for (const Place place :
+       {Place{"/v1/tenants/{tenant}/leases/settle"}, Place{"/v1/leases/settle", About::key_tenants}}) {
+    add(place, "Say how many attempts ended.", "SettleRequest", "SettleAnswer", {},
         [&services](const RouteCall& call) { settle_many(services, call); });
   }
-  for (const std::string_view path : {"/v1/tenants/{tenant}/leases/extend", "/v1/leases/extend"}) {
-    add(path, "Keep many leases.", "ExtendRequest", "ExtendAnswer", {},
+  for (const Place place :
+       {Place{"/v1/tenants/{tenant}/leases/extend"}, Place{"/v1/leases/extend", About::key_tenants}}) {
+    add(place, "Keep many leases.", "ExtendRequest", "ExtendAnswer", {},
         [&services](const RouteCall& call) { extend_many(services, call); });
   }
-  add("/v1/tenants/{tenant}/jobs/{id}/heartbeat", "Keep a lease, and say how far it is.", "Heartbeat",
+  add({"/v1/tenants/{tenant}/jobs/{id}/heartbeat"}, "Keep a lease, and say how far it is.", "Heartbeat",
       "HeartbeatAnswer", {{409, "stale_token"}}, [&services](const RouteCall& call) { beat(services, call); });
   const auto add_word = [&](std::string_view path, std::string_view summary, std::string_view body,
                             std::string_view kind) {
-    add(path, summary, body, "WordAnswer", {{409, "stale_token"}},
+    add({path}, summary, body, "WordAnswer", {{409, "stale_token"}},
         [&services, kind](const RouteCall& call) { say(services, call, kind); });
   };
   add_word("/v1/tenants/{tenant}/jobs/{id}/complete", "The attempt is done.", "Complete", "complete");

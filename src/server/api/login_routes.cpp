@@ -21,7 +21,7 @@ Result<HttpResponse> make_login_link(Services& services, const RouteCall& call) 
   }
   const Instant now = Services::real_now();
   JsonObject answer;
-  answer.text("token", services.sessions.make_login(call.caller, now, kLinkLength));
+  answer.text("token", services.sessions.make_login(call.caller.id, now, kLinkLength));
   answer.text("expires_at", format_instant(now + kLinkLength));
   return json_answer(201, answer.str());
 }
@@ -32,6 +32,7 @@ void add_login_routes(RouteTable& table, Services& services) {
   table.push_back(
       {.method = Method::post,
        .path = "/v1/login-links",
+       .about = About::nothing,
        .needs = Needs::read,
        .doc = {.group = "Administration",
                .summary = "A token that signs in once at the page, as this key: the page's address with #login=TOKEN.",

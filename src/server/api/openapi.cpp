@@ -46,8 +46,9 @@ std::string parameters_of(const Route& route) {
   return parameters.str();
 }
 
-std::string_view needed(Needs needs) {
-  switch (needs) {
+std::string_view needed(const Route& route) {
+  if (route.needs == Needs::read && route.about == About::server) return "A key of all tenants.";
+  switch (route.needs) {
     case Needs::nothing: return "No key.";
     case Needs::signature: return "A signature.";
     case Needs::read: return "Any key.";
@@ -77,11 +78,12 @@ using Errors = std::map<int, std::set<std::string>>;
 // What a route may refuse with: what follows from its path, body and scope, and what it says itself.
 Errors errors_of(const Route& route) {
   Errors errors;
-  const bool under_tenant = route.path.starts_with("/v1/tenants/{tenant}");
+  const bool under_tenant = route.about == About::one_tenant;
   if (!route.doc.body.empty()) errors[413].insert("body_too_large");
   if (!route.doc.body.empty() || !route.doc.query.empty()) errors[400].insert("invalid_request");
   if (route.needs != Needs::nothing) errors[401].insert("unauthorized");
-  if (route.needs == Needs::worker || route.needs == Needs::tenant || route.needs == Needs::admin) {
+  const bool any_key = route.needs == Needs::read && route.about != About::server;
+  if (!any_key && route.needs != Needs::nothing && route.needs != Needs::signature) {
     errors[403].insert("forbidden");
   }
   if (under_tenant && route.needs != Needs::signature) errors[404].insert("tenant_not_found");
@@ -92,7 +94,7 @@ Errors errors_of(const Route& route) {
 
 std::string operation_of(const Route& route) {
   JsonObject operation;
-  operation.text("summary", route.doc.summary).text("description", needed(route.needs));
+  operation.text("summary", route.doc.summary).text("description", needed(route));
   operation.raw("tags", fmt::format("[{}]", json_string(route.doc.group))).raw("parameters", parameters_of(route));
   if (!route.doc.body.empty()) {
     operation.raw("requestBody", fmt::format(R"({{"content":{}}})", content(route.doc.body)));

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/check.h"
 #include "base/json.h"
 #include "core/job.h"
 #include "core/job_fields.h"
@@ -36,7 +37,7 @@ class WordReader {
   Result<PullWord> read(std::string_view kind, const Json& json, const std::string& path) {
     if (json.type != JsonType::object) return json_error(text_, json.offset, path, "expected an object");
     JsonFields fields(text_, json, path);
-    PullWord word{.tenants = sender_->tenants};
+    PullWord word{.tenants = engine_list(sender_->tenants)};
     if (fields.has("token")) {
       TRY_ASSIGN(word.token, fields.integer("token", {0, kTokenMax}));
     } else if (path.empty()) {
@@ -65,7 +66,7 @@ class WordReader {
     if (then != nullptr) {
       for (std::size_t i = 0; i < then->items.size(); ++i) {
         TRY_ASSIGN(JobBody body, read_job_body(text_, then->items[i],
-                                               {.tenant = sender_->tenants.empty() ? "" : sender_->tenants.front(),
+                                               {.tenant = {},  // its parent's
                                                 .created_by = sender_->id,
                                                 .path = fields.path_of(fmt::format("then[{}]", i)),
                                                 .defaults = sender_->defaults}));
@@ -134,11 +135,16 @@ Result<std::vector<const Json*>> read_items(std::string_view text, const Json& j
 
 }  // namespace
 
+std::vector<std::string> engine_list(const TenantSet& tenants) {
+  CHECK(!tenants.is_nobody());
+  return tenants.names();
+}
+
 Result<PullRequest> read_lease_request(std::string_view text, const PullSender& sender) {
   TRY_ASSIGN(const Json json, parse_json_object(text));
   JsonFields fields(text, json, "");
   PullRequest request;
-  request.filter.tenants = sender.tenants;
+  request.filter.tenants = engine_list(sender.tenants);
   TRY_ASSIGN(request.worker, fields.string("worker"));
   TRY(check_name("worker", request.worker));
   TRY_ASSIGN(request.filter.queues, read_texts_field(fields, "queues"));
@@ -197,7 +203,7 @@ Result<PullWords> read_words(std::string_view text, const PullSender& sender) {
 }
 
 Result<PullBeat> read_beat(std::string_view text, const PullSender& sender) {
-  PullBeat one{.tenants = sender.tenants};
+  PullBeat one{.tenants = engine_list(sender.tenants)};
   TRY_ASSIGN(const Json json, parse_json_object(text));
   JsonFields fields(text, json, "");
   TRY_ASSIGN(one.token, fields.integer("token", {0, kTokenMax}));
@@ -214,7 +220,7 @@ Result<PullBeats> read_beats(std::string_view text, const PullSender& sender) {
     const std::string path = fmt::format("items[{}]", i);
     if (items[i]->type != JsonType::object) return json_error(text, items[i]->offset, path, "expected an object");
     JsonFields fields(text, *items[i], path);
-    PullBeat one{.tenants = sender.tenants};
+    PullBeat one{.tenants = engine_list(sender.tenants)};
     TRY_ASSIGN(const std::string id, fields.string("id"));
     TRY_ASSIGN(one.token, fields.integer("token", {0, kTokenMax}));
     TRY(fields.finish());

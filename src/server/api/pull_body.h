@@ -10,15 +10,20 @@
 #include "core/job_defaults.h"
 #include "core/job_id.h"
 #include "engine/pull.h"
+#include "server/auth/tenant_set.h"
 
 namespace carillon::server {
 
 // Who sends it.
 struct PullSender {
-  std::vector<std::string> tenants;  // whose jobs it may touch; empty: all
-  std::string id;                    // of its key
-  JobDefaults defaults;              // of the jobs that it makes
+  TenantSet tenants;     // whose jobs it may touch
+  std::string id;        // of its key
+  JobDefaults defaults;  // of the jobs that it makes
 };
+
+// As the engine says it, where an empty list is anybody. Nobody cannot be said there: who has no tenant does not come
+// so far.
+std::vector<std::string> engine_list(const TenantSet& tenants);
 
 Result<PullRequest> read_lease_request(std::string_view text, const PullSender& sender);
 

@@ -10,13 +10,13 @@
 #include "base/error.h"
 #include "core/duration.h"
 #include "core/instant.h"
-#include "server/http/message.h"
+#include "server/api/route.h"
 
 namespace carillon::server {
 
 class QueryFields {
  public:
-  explicit QueryFields(const HttpRequest& request) : query_(&request.query) {}
+  explicit QueryFields(const CallRequest& request) : query_(&request.query) {}
 
   Result<std::optional<std::string>> text(std::string_view name);
   Result<std::optional<Instant>> instant(std::string_view name);

@@ -8,13 +8,13 @@
 
 namespace carillon::server {
 
-Result<std::optional<Json>> optional_body(const HttpRequest& request) {
+Result<std::optional<Json>> optional_body(const CallRequest& request) {
   if (request.body.empty()) return std::nullopt;
   TRY_ASSIGN(Json json, parse_json_object(request.body));
   return json;
 }
 
-Result<std::optional<std::int64_t>> if_match_of(const HttpRequest& request) {
+Result<std::optional<std::int64_t>> if_match_of(const CallRequest& request) {
   const std::string* const header = request.header("if-match");
   if (header == nullptr) return std::nullopt;
   std::string_view text = *header;
@@ -27,7 +27,7 @@ Result<std::optional<std::int64_t>> if_match_of(const HttpRequest& request) {
   return revision;
 }
 
-Result<void> expect_no_body(const HttpRequest& request) {
+Result<void> expect_no_body(const CallRequest& request) {
   TRY_ASSIGN(const auto json, optional_body(request));
   if (json) TRY(JsonFields(request.body, *json, "").finish());
   return {};

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "server/api/reach.h"
 #include "server/auth/caller.h"
 #include "server/http/message.h"
 #include "server/http/reply.h"
@@ -27,14 +28,26 @@ enum class Needs : std::uint8_t {
 // Where a route runs. On the net thread it must not wait for anything.
 enum class Runs : std::uint8_t { on_net, in_pool };
 
+// What a handler gets of a request. Not where it was sent to: that is for the router, and what follows from it stands
+// in the call's `reach` and `params`.
+struct CallRequest {
+  std::vector<QueryItem> query;
+  std::vector<HttpHeader> headers;
+  std::string body;
+
+  // The first one of that name, given in lower case; else null.
+  const std::string* header(std::string_view name) const { return find_header(headers, name); }
+};
+
 struct RouteCall {
-  HttpRequest request;
+  CallRequest request;
   Caller caller;
+  Reach reach;
   std::vector<std::string> params;  // what stands for the {names} of the path, in their order
   Reply reply;
 
-  // Of the routes under /v1/tenants/{tenant}: it is the first one.
-  const std::string& tenant() const { return params.front(); }
+  // Of routes about one tenant.
+  const std::string& tenant() const { return reach.tenant(); }
 };
 
 struct AnswerDoc {
@@ -59,12 +72,14 @@ struct RouteDoc {
 struct Route {
   Method method = Method::get;
   std::string_view path;  // "/v1/tenants/{tenant}/jobs/{id}"
+  About about = About::one_tenant;
   Needs needs = Needs::admin;
   Runs runs = Runs::in_pool;
   RouteDoc doc;
   std::function<void(RouteCall)> call;
   std::size_t body_max = std::size_t{1} << 20U;
   bool writes = true;  // by an admin key it makes its tenant, if that is new
+  bool lasts = false;  // it may be parked, or be a stream: it ends with its key
 };
 
 using RouteTable = std::vector<Route>;

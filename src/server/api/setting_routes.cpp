@@ -17,11 +17,6 @@ namespace {
 
 constexpr std::size_t kListed = 500;
 
-// Of routes outside of tenants: for all.
-std::string tenant_or_all(const RouteCall& call) {
-  return call.request.path.starts_with("/v1/tenants/") ? call.tenant() : std::string();
-}
-
 Result<std::string> document(Services& services, const DocumentKey& key, std::string otherwise) {
   const auto found = services.store.reader().document(key);
   if (found) return found->body;
@@ -96,7 +91,7 @@ Result<HttpResponse> list_limits(Services& services, const RouteCall& call) {
   TRY_ASSIGN(const auto cursor, fields.text("cursor"));
   TRY(fields.finish());
   TRY_ASSIGN(const std::vector<Document> documents,
-             services.store.reader().documents(tenant_or_all(call), kLimitKind, cursor.value_or(""),
+             services.store.reader().documents(call.reach.owner(), kLimitKind, cursor.value_or(""),
                                                static_cast<std::size_t>(limit)));
   JsonArray items;
   for (const Document& one : documents) items.raw(with_name("limit", one.key.name, one.body));
@@ -106,18 +101,18 @@ Result<HttpResponse> list_limits(Services& services, const RouteCall& call) {
 Result<HttpResponse> get_limit(Services& services, const RouteCall& call) {
   TRY(QueryFields(call.request).finish());
   TRY_ASSIGN(const Document found,
-             services.store.reader().document({tenant_or_all(call), std::string(kLimitKind), call.params.back()}));
+             services.store.reader().document({call.reach.owner(), std::string(kLimitKind), call.params.back()}));
   return json_answer(200, with_name("limit", call.params.back(), found.body));
 }
 
 Result<HttpResponse> put_limit(Services& services, const RouteCall& call) {
-  TRY(services.client_of(call.caller).put_limit(tenant_or_all(call), call.params.back(), call.request.body));
+  TRY(services.client_of(call.caller).put_limit(call.reach.owner(), call.params.back(), call.request.body));
   return get_limit(services, call);
 }
 
 Result<HttpResponse> delete_limit(Services& services, const RouteCall& call) {
-  TRY(services.store.reader().document({tenant_or_all(call), std::string(kLimitKind), call.params.back()}));
-  TRY(services.client_of(call.caller).put_limit(tenant_or_all(call), call.params.back(), std::nullopt));
+  TRY(services.store.reader().document({call.reach.owner(), std::string(kLimitKind), call.params.back()}));
+  TRY(services.client_of(call.caller).put_limit(call.reach.owner(), call.params.back(), std::nullopt));
   return HttpResponse{.status = 204};
 }
 
@@ -125,18 +120,18 @@ Result<HttpResponse> delete_limit(Services& services, const RouteCall& call) {
 
 Result<HttpResponse> get_maintenance(Services& services, const RouteCall& call) {
   TRY(QueryFields(call.request).finish());
-  TRY_ASSIGN(std::string body, document(services, {tenant_or_all(call), std::string(kMaintenanceKind), {}}, "null"));
+  TRY_ASSIGN(std::string body, document(services, {call.reach.owner(), std::string(kMaintenanceKind), {}}, "null"));
   return json_answer(200, body == "null" ? R"({"active":false})" : with_name("state", "maintenance", body));
 }
 
 Result<HttpResponse> put_maintenance(Services& services, const RouteCall& call) {
   const std::string_view body = call.request.body.empty() ? std::string_view("{}") : call.request.body;
-  TRY(services.client_of(call.caller).put_maintenance(tenant_or_all(call), body));
+  TRY(services.client_of(call.caller).put_maintenance(call.reach.owner(), body));
   return get_maintenance(services, call);
 }
 
 Result<HttpResponse> delete_maintenance(Services& services, const RouteCall& call) {
-  TRY(services.client_of(call.caller).put_maintenance(tenant_or_all(call), std::nullopt));
+  TRY(services.client_of(call.caller).put_maintenance(call.reach.owner(), std::nullopt));
   return HttpResponse{.status = 204};
 }
 
@@ -167,60 +162,66 @@ Result<HttpResponse> put_config(Services& services, const RouteCall& call) {
 
 using Work = Result<HttpResponse> (*)(Services&, const RouteCall&);
 
+// Where a route stands: some are there twice, for a tenant and for all.
+struct Place {
+  std::string_view path;
+  About about = About::one_tenant;
+};
+
 }  // namespace
 
 void add_setting_routes(RouteTable& table, Services& services) {
-  const auto add = [&](Method method, std::string_view path, std::string_view thing, RouteDoc doc, Work work) {
+  const auto add = [&](Method method, Place place, std::string_view thing, RouteDoc doc, Work work) {
     const bool reads = method == Method::get;
-    const bool for_all = !path.starts_with("/v1/tenants/");
     doc.group = "Settings";
     table.push_back({.method = method,
-                     .path = path,
-                     .needs = for_all ? Needs::admin
-                              : reads ? Needs::read
-                                      : Needs::tenant,
+                     .path = place.path,
+                     .about = place.about,
+                     .needs = place.about == About::server ? Needs::admin
+                              : reads                      ? Needs::read
+                                                           : Needs::tenant,
                      .doc = std::move(doc),
                      .call = [&services, thing, work](
                                  const RouteCall& call) { answer(call, thing, [&] { return work(services, call); }); },
                      .writes = !reads});
   };
-  add(Method::get, "/v1/tenants/{tenant}/settings", "setting",
+  add(Method::get, {"/v1/tenants/{tenant}/settings"}, "setting",
       {.summary = "A tenant's settings.", .answers = {{200, "Settings"}}}, get_settings);
-  add(Method::put, "/v1/tenants/{tenant}/settings", "setting",
+  add(Method::put, {"/v1/tenants/{tenant}/settings"}, "setting",
       {.summary = "Replace the fields given; null clears.",
        .body = "Settings",
        .answers = {{200, "Settings"}},
        .errors = {{422, "invalid_configuration"}}},
       put_settings);
-  add(Method::get, "/v1/tenants/{tenant}/queues", "queue",
+  add(Method::get, {"/v1/tenants/{tenant}/queues"}, "queue",
       {.summary = "Queues, with what is in them.", .answers = {{200, "QueueList"}}}, list_queues);
-  add(Method::put, "/v1/tenants/{tenant}/queues/{queue}", "queue",
+  add(Method::put, {"/v1/tenants/{tenant}/queues/{queue}"}, "queue",
       {.summary = "Cap or pause a queue.", .body = "QueueSettings", .answers = {{200, "Queue"}}}, put_queue);
-  for (const std::string_view path : {"/v1/tenants/{tenant}/limits", "/v1/limits"}) {
-    add(Method::get, path, "limit",
+  for (const Place place : {Place{"/v1/tenants/{tenant}/limits"}, Place{"/v1/limits", About::server}}) {
+    add(Method::get, place, "limit",
         {.summary = "Limits, by name.", .answers = {{200, "LimitList"}}, .query = {"limit", "cursor"}}, list_limits);
   }
-  for (const std::string_view path : {"/v1/tenants/{tenant}/limits/{name}", "/v1/limits/{name}"}) {
-    add(Method::get, path, "limit", {.summary = "One limit.", .answers = {{200, "Limit"}}}, get_limit);
-    add(Method::put, path, "limit",
+  for (const Place place : {Place{"/v1/tenants/{tenant}/limits/{name}"}, Place{"/v1/limits/{name}", About::server}}) {
+    add(Method::get, place, "limit", {.summary = "One limit.", .answers = {{200, "Limit"}}}, get_limit);
+    add(Method::put, place, "limit",
         {.summary = "So many starts in a time, so many at once.", .body = "LimitRule", .answers = {{200, "Limit"}}},
         put_limit);
-    add(Method::remove, path, "limit", {.summary = "Remove a limit.", .answers = {{204, ""}}}, delete_limit);
+    add(Method::remove, place, "limit", {.summary = "Remove a limit.", .answers = {{204, ""}}}, delete_limit);
   }
-  for (const std::string_view path : {"/v1/tenants/{tenant}/maintenance", "/v1/maintenance"}) {
-    add(Method::get, path, "maintenance",
+  for (const Place place : {Place{"/v1/tenants/{tenant}/maintenance"}, Place{"/v1/maintenance", About::server}}) {
+    add(Method::get, place, "maintenance",
         {.summary = "Whether maintenance holds jobs.", .answers = {{200, "Maintenance"}}}, get_maintenance);
-    add(Method::put, path, "maintenance",
+    add(Method::put, place, "maintenance",
         {.summary = "Hold jobs until a time, or until lifted.",
          .body = "MaintenanceRequest",
          .answers = {{200, "Maintenance"}}},
         put_maintenance);
-    add(Method::remove, path, "maintenance", {.summary = "Let jobs go again.", .answers = {{204, ""}}},
+    add(Method::remove, place, "maintenance", {.summary = "Let jobs go again.", .answers = {{204, ""}}},
         delete_maintenance);
   }
-  add(Method::get, "/v1/config", "config", {.summary = "The scheduler's configuration.", .answers = {{200, "Config"}}},
-      get_config);
-  add(Method::put, "/v1/config", "config",
+  add(Method::get, {"/v1/config", About::server}, "config",
+      {.summary = "The scheduler's configuration.", .answers = {{200, "Config"}}}, get_config);
+  add(Method::put, {"/v1/config", About::server}, "config",
       {.summary = "Replace the fields given; those that flags, environment or file pin are refused.",
        .body = "Config",
        .answers = {{200, "Config"}},

@@ -17,6 +17,7 @@ void add_slo_routes(RouteTable& table, Services& services) {
   table.push_back(
       {.method = Method::get,
        .path = "/v1/slo",
+       .about = About::key_tenants,
        .needs = Needs::read,
        .runs = Runs::in_pool,
        .doc = {.group = "System",

@@ -15,6 +15,7 @@
 #include "server/api/asking.h"
 #include "server/api/openapi.h"
 #include "server/api/page.h"
+#include "server/api/pull_body.h"
 #include "server/api/query_fields.h"
 #include "server/api/readiness.h"
 #include "server/api/services.h"
@@ -31,7 +32,13 @@ Result<HttpResponse> health(Services& /*services*/, const RouteCall& /*call*/) {
   return json_answer(200, R"({"status":"ok"})");
 }
 
+// For everybody: whether it is, and nothing of why not.
 HttpResponse ready(ReadinessCheck& check) {
+  if (check.look().is_ready()) return json_answer(200, R"({"status":"ready"})");
+  return refusal(503, "not_ready", "the server is not ready");
+}
+
+HttpResponse readiness_of(ReadinessCheck& check) {
   const Readiness readiness = check.look();
   if (readiness.is_ready()) {
     JsonObject answer;
@@ -46,14 +53,14 @@ HttpResponse ready(ReadinessCheck& check) {
 
 std::int64_t number(std::uint64_t value) { return static_cast<std::int64_t>(value); }
 
-// Of the tenants that the caller may see, over all queues.
-Result<std::string> counts_json(Services& services, const Caller& caller) {
+// Of these tenants, over all queues.
+Result<std::string> counts_json(Services& services, const TenantSet& tenants) {
   std::map<JobState, std::int64_t> counts;
   for (const JobState state : {JobState::waiting, JobState::queued, JobState::processing, JobState::dlq}) {
     counts[state] = 0;
   }
   for (const std::string& tenant : services.tenants.all()) {
-    if (!caller.may_see(tenant)) continue;
+    if (!tenants.has(tenant)) continue;
     TRY_ASSIGN(const std::vector<StateCount> of_tenant, services.store.reader().counts(tenant));
     for (const StateCount& count : of_tenant) counts[count.state] += count.count;
   }
@@ -76,7 +83,7 @@ Result<HttpResponse> status(Services& services, const RouteCall& call) {
                                             [&node](Round& round) -> Result<NodeLevels> { return node.levels(round); });
   if (!asked) return refusal(503, "not_ready", "the engine has not answered in time");
   TRY_ASSIGN(const NodeLevels levels, *asked);
-  TRY_ASSIGN(const std::string counts, counts_json(services, call.caller));
+  TRY_ASSIGN(const std::string counts, counts_json(services, call.reach.tenants()));
   const Instant now = services.now();
   JsonObject lag;
   lag.text("planner", format_duration(levels.planner_lag));
@@ -91,7 +98,7 @@ Result<HttpResponse> status(Services& services, const RouteCall& call) {
   answer.boolean("loaded", levels.loaded).integer("ready", number(levels.ready));
   answer.integer("in_flight", number(levels.in_flight)).integer("max_concurrency", levels.max_concurrency);
   answer.integer("leases", number(levels.leases));
-  answer.integer("workers", std::ssize(node.workers().list(call.caller.tenants, now)));
+  answer.integer("workers", std::ssize(node.workers().list(engine_list(call.reach.tenants()), now)));
   answer.raw("lag", lag.str()).raw("counts", counts).raw("totals", totals.str());
   return json_answer(200, answer.str());
 }
@@ -173,7 +180,6 @@ HttpResponse html(std::string body) {
   response.headers.push_back({.name = "content-security-policy",
                               .value = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
                                        "img-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'none'"});
-  response.headers.push_back({.name = "x-content-type-options", .value = "nosniff"});
   response.headers.push_back({.name = "referrer-policy", .value = "no-referrer"});
   return response;
 }
@@ -183,11 +189,13 @@ using Work = Result<HttpResponse> (*)(Services&, const RouteCall&);
 }  // namespace
 
 void add_system_routes(RouteTable& table, Services& services) {
-  const auto add = [&](Method method, std::string_view path, Needs needs, Runs runs, RouteDoc doc, Work work) {
+  const auto add = [&](Method method, std::string_view path, About about, Needs needs, Runs runs, RouteDoc doc,
+                       Work work) {
     doc.group = "System";
     table.push_back(
         {.method = method,
          .path = path,
+         .about = about,
          .needs = needs,
          .runs = runs,
          .doc = std::move(doc),
@@ -195,26 +203,38 @@ void add_system_routes(RouteTable& table, Services& services) {
                   work](const RouteCall& call) { answer(call, "thing", [&] { return work(services, call); }); },
          .writes = false});
   };
-  add(Method::get, "/healthz", Needs::nothing, Runs::on_net,
+  add(Method::get, "/healthz", About::nothing, Needs::nothing, Runs::on_net,
       {.summary = "The process answers.", .answers = {{200, "Health"}}}, health);
+  const auto check = std::make_shared<ReadinessCheck>(services.host.node());
+  table.push_back({.method = Method::get,
+                   .path = "/readyz",
+                   .about = About::nothing,
+                   .needs = Needs::nothing,
+                   .runs = Runs::in_pool,
+                   .doc = {.group = "System",
+                           .summary = "Whether the server can do its work; 200 or 503, and nothing more.",
+                           .answers = {{200, "Ready"}},
+                           .errors = {{503, "not_ready"}}},
+                   .call = [check](const RouteCall& call) { call.reply->send(ready(*check)); },
+                   .writes = false});
   table.push_back(
       {.method = Method::get,
-       .path = "/readyz",
+       .path = "/v1/readiness",
+       .about = About::server,
        .needs = Needs::read,
        .runs = Runs::in_pool,
        .doc = {.group = "System",
                .summary = "The store takes writes, the planner is alive and not behind; else 503 says which.",
-               .answers = {{200, "Ready"}},
+               .answers = {{200, "Readiness"}},
                .errors = {{503, "not_ready"}, {503, "store_unavailable"}}},
-       .call = [check = std::make_shared<ReadinessCheck>(services.host.node())](
-                   const RouteCall& call) { call.reply->send(ready(*check)); },
+       .call = [check](const RouteCall& call) { call.reply->send(readiness_of(*check)); },
        .writes = false});
-  add(Method::get, "/v1/status", Needs::read, Runs::in_pool,
+  add(Method::get, "/v1/status", About::key_tenants, Needs::read, Runs::in_pool,
       {.summary = "What waits, what runs, how late it is, and totals since the start.", .answers = {{200, "Status"}}},
       status);
-  add(Method::get, "/metrics", Needs::read, Runs::in_pool,
+  add(Method::get, "/metrics", About::server, Needs::read, Runs::in_pool,
       {.summary = "Metrics in the text format of Prometheus.", .answers = {{200, "Text"}}}, metrics);
-  add(Method::post, "/v1/preview", Needs::read, Runs::in_pool,
+  add(Method::post, "/v1/preview", About::nothing, Needs::read, Runs::in_pool,
       {.summary = "The next times of a trigger.",
        .body = "PreviewRequest",
        .answers = {{200, "Preview"}},
@@ -222,14 +242,17 @@ void add_system_routes(RouteTable& table, Services& services) {
       preview_trigger);
   table.push_back({.method = Method::get,
                    .path = "/v1/events",
+                   .about = About::key_tenants,
                    .needs = Needs::read,
                    .runs = Runs::on_net,
                    .doc = {.group = "System", .summary = "Events as they happen (SSE).", .answers = {{200, "Text"}}},
                    .call = [&services](const RouteCall& call) { events(services, call); },
-                   .writes = false});
+                   .writes = false,
+                   .lasts = true});
   table.push_back(
       {.method = Method::get,
        .path = "/openapi.json",
+       .about = About::nothing,
        .needs = Needs::read,
        .runs = Runs::on_net,
        .doc = {.group = "System", .summary = "This reference as OpenAPI 3.1.", .answers = {{200, "Object"}}},
@@ -238,14 +261,18 @@ void add_system_routes(RouteTable& table, Services& services) {
   for (const std::string_view path : {"/", "/page.css", "/page.js"}) {
     table.push_back({.method = Method::get,
                      .path = path,
+                     .about = About::nothing,
                      .needs = Needs::nothing,
                      .runs = Runs::on_net,
                      .doc = {.group = "System", .summary = "The page.", .answers = {{200, "Text"}}},
                      .call =
                          [path](const RouteCall& call) {
                            if (path == "/") return call.reply->send(html(std::string(page_html())));
-                           call.reply->send({.type = path == "/page.css" ? "text/css" : "text/javascript",
-                                             .body = std::string(path == "/page.css" ? page_css() : page_js())});
+                           const bool is_css = path == "/page.css";
+                           HttpResponse file{.type = is_css ? "text/css" : "text/javascript",
+                                             .body = std::string(is_css ? page_css() : page_js())};
+                           file.headers.push_back({.name = "cache-control", .value = "no-cache"});
+                           call.reply->send(std::move(file));
                          },
                      .writes = false});
   }

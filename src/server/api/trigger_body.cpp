@@ -21,7 +21,7 @@ Result<std::string> read_subject(JsonFields& fields) {
 
 }  // namespace
 
-Result<Client::TriggerOptions> read_trigger(const HttpRequest& request, SubjectNamed named) {
+Result<Client::TriggerOptions> read_trigger(const CallRequest& request, SubjectNamed named) {
   Client::TriggerOptions options;
   TRY_ASSIGN(const auto json, optional_body(request));
   if (!json) return options;
@@ -40,7 +40,7 @@ Result<Client::TriggerOptions> read_trigger(const HttpRequest& request, SubjectN
   return options;
 }
 
-Result<Client::BackfillRequest> read_backfill(const HttpRequest& request) {
+Result<Client::BackfillRequest> read_backfill(const CallRequest& request) {
   const std::string& text = request.body;
   TRY_ASSIGN(const Json json, parse_json_object(text));
   JsonFields fields(text, json, "");

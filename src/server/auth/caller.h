@@ -1,12 +1,15 @@
 // Who asks, and what he may.
+//
+// A caller is made anew for each call, from the key as it stands. Nothing that outlasts the call keeps one: it keeps
+// the key's id.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
+
+#include "server/auth/tenant_set.h"
 
 namespace carillon::server {
 
@@ -24,11 +27,9 @@ std::optional<Scope> scope_from(std::string_view name);
 struct Caller {
   std::string id;  // of the key, for the audit trail
   Scope scope = Scope::read;
-  std::vector<std::string> tenants;  // empty: all
+  TenantSet tenants;
 
-  bool may_see(std::string_view tenant) const {
-    return tenants.empty() || std::ranges::find(tenants, tenant) != tenants.end();
-  }
+  bool may_see(std::string_view tenant) const { return tenants.has(tenant); }
   std::string actor() const { return "key:" + id; }
 };
 

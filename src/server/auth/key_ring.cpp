@@ -27,16 +27,35 @@ std::optional<KeyText> split(std::string_view text) {
   return KeyText{.id = text.substr(0, dot), .secret = text.substr(dot + 1)};
 }
 
-std::string list_of(const std::vector<std::string>& texts) {
+constexpr std::string_view kAll = "all";
+constexpr std::string_view kNone = "none";
+
+std::string tenants_json(const TenantSet& tenants) {
+  if (tenants.is_all()) return json_string(kAll);
+  if (tenants.is_nobody()) return json_string(kNone);  // never an empty list, which meant all
   JsonArray array;
-  for (const std::string& text : texts) array.raw(json_string(text));
+  for (const std::string& tenant : tenants.names()) array.raw(json_string(tenant));
   return array.str();
+}
+
+// Keys that were made when an empty list, or none, meant all stay what they were. Those of scope tenant had to name
+// theirs even then.
+TenantSet read_tenants(const Json* stored, Scope scope) {
+  if (stored != nullptr && stored->type == JsonType::string) {
+    return stored->text == kAll ? TenantSet::all() : TenantSet();
+  }
+  std::vector<std::string> names;
+  if (stored != nullptr) {
+    for (const Json& tenant : stored->items) names.push_back(tenant.text);
+  }
+  if (names.empty() && scope != Scope::tenant) return TenantSet::all();
+  return TenantSet::of(std::move(names));
 }
 
 JsonObject public_part(const ApiKey& key) {
   JsonObject object;
   object.text("id", key.id).text("name", key.name).text("scope", to_string(key.scope));
-  object.raw("tenants", list_of(key.tenants));
+  object.raw("tenants", tenants_json(key.tenants));
   put(object, "created_at", key.created_at);
   put(object, "expires_at", key.expires_at);
   return object;
@@ -81,9 +100,7 @@ Result<ApiKey> read_key(std::string_view id, std::string_view document) {
   if (!known)
     return failed(ErrorCode::database_error, fmt::format("key {} has the scope {}", quoted(id), quoted(scope)));
   key.scope = *known;
-  if (const Json* const tenants = fields.optional("tenants")) {
-    for (const Json& tenant : tenants->items) key.tenants.push_back(tenant.text);
-  }
+  key.tenants = read_tenants(fields.optional("tenants"), key.scope);
   TRY_ASSIGN(const std::string created_at, fields.string("created_at"));
   TRY_ASSIGN(key.created_at, parse_instant(created_at));
   if (const Json* const expires_at = fields.optional("expires_at")) {
@@ -95,7 +112,12 @@ Result<ApiKey> read_key(std::string_view id, std::string_view document) {
 NewKey make_key(std::string name, Scope scope, Instant now) {
   const std::string id = random_text(kIdBytes);
   const std::string secret = random_text(kSecretBytes);
-  return {.key = {.id = id, .name = std::move(name), .scope = scope, .hash = sha256_hex(secret), .created_at = now},
+  return {.key = {.id = id,
+                  .name = std::move(name),
+                  .scope = scope,
+                  .tenants = scope == Scope::admin ? TenantSet::all() : TenantSet(),
+                  .hash = sha256_hex(secret),
+                  .created_at = now},
           .text = id + "." + secret};
 }
 
@@ -108,29 +130,38 @@ Result<NewKey> key_from_text(std::string_view text, Instant now) {
   return NewKey{.key = {.id = std::string(parts->id),
                         .name = "admin",
                         .scope = Scope::admin,
+                        .tenants = TenantSet::all(),
                         .hash = sha256_hex(parts->secret),
                         .created_at = now},
                 .text = std::string(text)};
 }
 
 void KeyRing::put(ApiKey key) {
-  const std::scoped_lock lock(mutex_);
   const std::string id = key.id;
-  keys_.insert_or_assign(id, std::move(key));
+  bool is_new = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    is_new = keys_.insert_or_assign(id, std::move(key)).second;
+  }
+  if (!is_new) tell(id);
 }
 
 void KeyRing::remove(std::string_view id) {
-  const std::scoped_lock lock(mutex_);
-  if (const auto found = keys_.find(id); found != keys_.end()) keys_.erase(found);
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto found = keys_.find(id);
+    if (found == keys_.end()) return;
+    keys_.erase(found);
+  }
+  tell(id);
 }
 
-bool KeyRing::has_admin(Instant now) const {
-  const std::scoped_lock lock(mutex_);
-  return std::ranges::any_of(keys_, [&](const auto& entry) {
-    const ApiKey& key = entry.second;
-    return key.scope == Scope::admin && (!key.expires_at || *key.expires_at > now);
-  });
+void KeyRing::tell(std::string_view id) {
+  changes_.fetch_add(1, std::memory_order_release);
+  if (changed_) changed_(id);
 }
+
+bool KeyRing::has_admin(Instant now) const { return first_admin(now).has_value(); }
 
 std::optional<ApiKey> KeyRing::find(std::string_view id) const {
   const std::scoped_lock lock(mutex_);
@@ -155,7 +186,26 @@ std::optional<Caller> KeyRing::check(std::string_view text, Instant now) const {
   const std::string& stored = found == keys_.end() ? hash : found->second.hash;
   const bool equal = equal_in_constant_time(hash, stored);
   if (found == keys_.end() || !equal) return std::nullopt;
-  const ApiKey& key = found->second;
+  return caller_of(found->second, now);
+}
+
+std::optional<Caller> KeyRing::caller(std::string_view id, Instant now) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = keys_.find(id);
+  return found == keys_.end() ? std::nullopt : caller_of(found->second, now);
+}
+
+std::optional<Caller> KeyRing::first_admin(Instant now) const {
+  const std::scoped_lock lock(mutex_);
+  const ApiKey* first = nullptr;
+  for (const auto& [id, key] : keys_) {
+    if (key.scope != Scope::admin || !caller_of(key, now)) continue;
+    if (first == nullptr || key.created_at < first->created_at) first = &key;
+  }
+  return first == nullptr ? std::nullopt : caller_of(*first, now);
+}
+
+std::optional<Caller> KeyRing::caller_of(const ApiKey& key, Instant now) {
   if (key.expires_at && *key.expires_at <= now) return std::nullopt;
   return Caller{.id = key.id, .scope = key.scope, .tenants = key.tenants};
 }

@@ -19,7 +19,7 @@ std::string_view to_string(Method method) {
   UNREACHABLE();
 }
 
-const std::string* HttpRequest::header(std::string_view name) const {
+const std::string* find_header(const std::vector<HttpHeader>& headers, std::string_view name) {
   const auto found = std::ranges::find(headers, name, &HttpHeader::name);
   return found == headers.end() ? nullptr : &found->value;
 }

@@ -18,6 +18,9 @@ struct HttpHeader {
   std::string value;
 };
 
+// The first one of that name, given in lower case; else null.
+const std::string* find_header(const std::vector<HttpHeader>& headers, std::string_view name);
+
 struct QueryItem {
   std::string name;  // decoded, as the value is
   std::string value;
@@ -34,7 +37,7 @@ struct HttpRequest {
   std::shared_ptr<void> admitted;  // what was found out when the head came, for who gets the whole
 
   // The first one of that name, given in lower case; else null.
-  const std::string* header(std::string_view name) const;
+  const std::string* header(std::string_view name) const { return find_header(headers, name); }
 };
 
 struct HttpResponse {

@@ -77,7 +77,7 @@ class Rehearsal(unittest.TestCase):
             answer = server.post("/v1/clock", body)
             self.assertEqual((answer.status, answer.json["error"]["code"]), (status, code), body)
         self.assertEqual(server.get("/v1/clock").json["now"], "2026-03-27T12:00:00.000Z")
-        reader = server.post("/v1/keys", {"name": "r", "scope": "read"}).json["key"]
+        reader = server.post("/v1/keys", {"name": "r", "scope": "read", "tenants": "all"}).json["key"]
         self.assertEqual(server.post("/v1/clock", {"advance": "1h"}, key=reader).status, 403)
         server.check_answers()
 

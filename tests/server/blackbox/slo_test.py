@@ -148,7 +148,7 @@ class Slo(unittest.TestCase):
         stream.close()
 
         # A reader may look; who has no key may not; and all of it is as the reference says.
-        reader = server.post("/v1/keys", {"name": "r", "scope": "read"}).json["key"]
+        reader = server.post("/v1/keys", {"name": "r", "scope": "read", "tenants": "all"}).json["key"]
         self.assertEqual(server.get("/v1/slo", key=reader).status, 200)
         self.assertEqual(server.get("/v1/slo", key="").status, 401)
         self.assertEqual(server.get("/v1/slo?x=1").status, 400)
