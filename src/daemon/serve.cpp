@@ -327,7 +327,7 @@ class Server {
   }
 
   void watch_objectives() {
-    timers_.after(slo_eval_, [this] {
+    timers_.after(slo_eval_.load(), [this] {
       // It asks the store, and timers must be quick. Too much waits already: all the more reason to look.
       if (!pool_.run([this] { look_at_objectives(); })) look_at_objectives();
     });
