@@ -57,8 +57,10 @@ class EngineHost {
   PullClient& pulls();
   Counters counters() const;
 
-  // Before it runs.
+  // Before it runs; afterwards it replaces the handler of a type, or adds one, for attempts that begin from now on. Who
+  // serves which types is not asked again by that (`serves`).
   void handle(std::string type, Handler handler);
+  // Before it runs.
   void on_event(EventListener listener);
 
   void start();

@@ -432,8 +432,6 @@ TEST(Config, AHandlerThatCannotWorkIsRefused) {
 
 TEST(Config, TheExampleFilesCanBeRead) {
   const std::string root = CARILLON_SOURCE_FOLDER;
-  EXPECT_TRUE(load_config({.config = root + "/carillon.example.toml", .values = {}}, {}));
-
   std::ifstream file(root + "/.env.example");
   ASSERT_TRUE(file);
   Environment environment;

@@ -92,6 +92,7 @@ Api::Api(Services& services) : services_(services) {
   add_outcome_routes(table_, services_);
   add_setting_routes(table_, services_);
   add_admin_routes(table_, services_);
+  add_login_routes(table_, services_);
   add_clock_routes(table_, services_);
   add_slo_routes(table_, services_);
   add_system_routes(table_, services_);
@@ -200,7 +201,7 @@ std::expected<Reach, HttpResponse> Api::reach_of(const Route& route, const HttpR
 std::optional<HttpResponse> Api::on_head(HttpRequest& head, std::size_t& body_max) const {
   auto admitted = admit(head);
   if (!admitted) {
-    if (services_.on_request) {
+    if (services_.on_request && services_.wants_requests()) {
       services_.on_request({.method = head.method, .path = head.path, .status = admitted.error().status});
     }
     return admitted.error();
@@ -213,7 +214,9 @@ std::optional<HttpResponse> Api::on_head(HttpRequest& head, std::size_t& body_ma
 }
 
 void Api::dispatch(HttpRequest request, Reply reply) const {
-  if (services_.on_request) reply = watched(request, std::move(reply), services_.on_request);
+  if (services_.on_request && services_.wants_requests()) {
+    reply = watched(request, std::move(reply), services_.on_request);
+  }
   const auto admitted = std::static_pointer_cast<Admitted>(std::exchange(request.admitted, nullptr));
   CHECK(admitted);
   // A body may have taken its time, and the key may be gone since its head was looked at.

@@ -7,7 +7,8 @@ bool HandlerBook::serves(std::string_view tenant, std::string_view type) const {
 }
 
 std::vector<std::string> HandlerBook::limits(std::string_view tenant, std::string_view type) const {
-  if (const auto own = own_.find(type); own != own_.end()) return own->second;
+  const auto own = own_.get();
+  if (const auto found = own->find(type); found != own->end()) return found->second.limits;
   auto config = webhook(tenant, type);
   return config ? std::move(config->limits) : std::vector<std::string>();
 }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/replaceable.h"
 #include "server/api/tenant_book.h"
 #include "server/handlers/webhook_config.h"
 
@@ -18,12 +19,14 @@ inline constexpr std::string_view kHandlerKind = "handler";  // name: the type
 
 class HandlerBook {
  public:
-  // Before the engine starts. Jobs of the type take these limits besides their own.
-  void add_own(std::string type, std::vector<std::string> limits) {
-    own_.insert_or_assign(std::move(type), std::move(limits));
-  }
+  // The operator's, by type. Jobs of the type take these limits besides their own.
+  struct Own {
+    std::vector<std::string> limits;
+  };
+  using OwnHandlers = std::map<std::string, Own, std::less<>>;
 
-  // Any thread.
+  // Any thread. While the engine runs, it must be told that who serves which types has changed.
+  void set_own(OwnHandlers own) { own_.set(std::move(own)); }
   void put(std::string_view tenant, std::string_view type, WebhookConfig config) {
     webhooks_.put(tenant, type, std::move(config));
   }
@@ -31,13 +34,13 @@ class HandlerBook {
   std::optional<WebhookConfig> webhook(std::string_view tenant, std::string_view type) const {
     return webhooks_.find(tenant, type);
   }
-  bool is_own(std::string_view type) const { return own_.contains(type); }
+  bool is_own(std::string_view type) const { return own_.get()->contains(type); }
   bool serves(std::string_view tenant, std::string_view type) const;
   // That jobs of the type take besides their own.
   std::vector<std::string> limits(std::string_view tenant, std::string_view type) const;
 
  private:
-  std::map<std::string, std::vector<std::string>, std::less<>> own_;  // limits by type
+  Replaceable<OwnHandlers> own_;
   TenantBook<WebhookConfig> webhooks_;
 };
 

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/replaceable.h"
 #include "core/instant.h"
 #include "engine/engine_host.h"
 #include "server/api/answer.h"
@@ -50,7 +51,7 @@ struct Services {
   TenantBook<HookConfig>& hooks;
   QuotaBook& quotas;
   // NOLINTEND(cppcoreguidelines-avoid-const-or-ref-data-members)
-  AddressGuard guard;                                    // of webhooks
+  const Replaceable<AddressGuard>& guard;                // of webhooks
   std::map<std::string, std::string, std::less<>> pins;  // fields of the configuration, and what has set them for good
   std::function<std::string()> metrics;                  // in the text format of Prometheus
   std::function<std::string()> slo;                      // how objectives stand, as JSON
@@ -59,6 +60,7 @@ struct Services {
   bool behind_proxy = false;                             // browsers come by TLS
   std::function<std::uint16_t()> port;                   // that it listens on
   RequestWatch on_request;                               // nobody, if it is empty
+  std::function<bool()> wants_requests;                  // whether it is to be told now
   std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
 
   // Types of this tenant are served by somebody else from now on.
@@ -110,6 +112,7 @@ void add_handler_routes(RouteTable& table, Services& services);
 void add_hook_routes(RouteTable& table, Services& services);
 void add_lease_routes(RouteTable& table, Services& services);
 void add_quota_routes(RouteTable& table, Services& services);
+void add_login_routes(RouteTable& table, Services& services);
 void add_schedule_routes(RouteTable& table, Services& services);
 void add_subject_routes(RouteTable& table, Services& services);
 void add_outcome_routes(RouteTable& table, Services& services);
