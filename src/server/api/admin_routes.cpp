@@ -11,6 +11,7 @@
 #include "server/api/first_write.h"
 #include "server/api/query_fields.h"
 #include "server/api/services.h"
+#include "server/api/sign_in_trail.h"
 
 namespace carillon::server {
 
@@ -76,7 +77,7 @@ Result<HttpResponse> make_api_key(Services& services, const RouteCall& call) {
                    fmt::format("tenants: there is no tenant {}; PUT /v1/tenants/{{tenant}} makes one", quoted(tenant)));
   }
   Node& node = services.host.node();
-  const auto stored = node.call<Document>([&](Round& round) -> Result<Document> {
+  const auto stored = node.call<Document>([&](Round& /*round*/) -> Result<Document> {
     return node.store().admin().put_document(
         {.key = {.tenant = {}, .kind = std::string(kKeyKind), .name = made.key.id}, .body = write_key(made.key)},
         word_of(call, "", "key.make", made.key.id));
@@ -188,7 +189,12 @@ Result<HttpResponse> login(Services& services, const RouteCall& call) {
   std::optional<Caller> caller;
   if (token != nullptr) caller = services.sessions.use_login(token->text, now);
   if (!caller && key != nullptr) caller = services.keys.check(key->text, services.now());
-  if (!caller) return refusal(401, "unauthorized", "the login link was used or is too old, or the key is not known");
+  const SignInBy by = token != nullptr ? SignInBy::link : SignInBy::key;
+  if (!caller) {
+    note_failed_sign_in(services, by, call.request.peer);
+    return refusal(401, "unauthorized", "the login link was used or is too old, or the key is not known");
+  }
+  note_sign_in(services, *caller, by, call.request.peer);
   const std::string cookie = services.sessions.begin(*std::move(caller), now);
   JsonObject answer;
   answer.text("csrf_token", services.sessions.find(cookie, now)->csrf);

@@ -102,6 +102,7 @@ std::expected<Caller, HttpResponse> Api::caller_of(const HttpRequest& request, c
     if (!looks && !is_our_own_page(request, *session)) {
       return std::unexpected(refusal(403, "forbidden", "a write with a session needs its token and our own origin"));
     }
+    session->caller.by_session = true;
     return std::move(session->caller);
   }
   return std::unexpected(unauthorized("a key is needed: Authorization: Bearer KEY"));
@@ -174,7 +175,8 @@ void Api::dispatch(HttpRequest request, Reply reply) const {
   const Route& route = *admitted->route;
   RouteCall made{.request = {.query = std::move(request.query),
                              .headers = std::move(request.headers),
-                             .body = std::move(request.body)},
+                             .body = std::move(request.body),
+                             .peer = std::move(request.peer)},
                  .caller = std::move(admitted->caller),
                  .reach = std::move(admitted->reach),
                  .params = std::move(admitted->params),

@@ -9,6 +9,7 @@
 #include "base/json_writer.h"
 #include "core/job_fields.h"
 #include "core/job_state.h"
+#include "engine/trail.h"
 #include "server/api/job_body.h"
 #include "server/api/query_fields.h"
 #include "server/api/request_body.h"
@@ -30,6 +31,22 @@ std::string with_deduplicated(std::string job, bool deduplicated) {
 
 // ---- Making jobs --------------------------------------------------------------------------------------------------
 
+// Who makes jobs at the page. Those that programs make carry who made them, and that is enough.
+struct ByHand {
+  std::string tenant;
+  std::string actor;
+};
+
+std::optional<ByHand> by_hand(const RouteCall& call) {
+  if (!call.caller.by_session) return std::nullopt;
+  return ByHand{.tenant = call.tenant(), .actor = call.caller.actor()};
+}
+
+Result<void> note_by_hand(Node& node, const ByHand& who, std::string target, const AuditDetail& detail) {
+  return node.store().admin().append_audit(
+      {.tenant = who.tenant, .actor = who.actor, .action = "job.make", .target = std::move(target)}, detail);
+}
+
 struct Made {
   Enqueued enqueued;
   Instant now;
@@ -48,10 +65,11 @@ void post_job(Services& services, RouteCall call) {
   auto wanted = std::make_shared<JobBody>(*std::move(body));
   Node& node = services.host.node();
   node.post<Made>(
-      [&node, wanted](Round& round) -> Result<Made> {
+      [&node, wanted, by_hand = by_hand(call)](Round& round) -> Result<Made> {
         if (wanted->delay) wanted->job.run_at = add_clamped(round.now, *wanted->delay);
         TRY_ASSIGN(const Enqueued made, std::move(node.store().jobs().enqueue(std::array{wanted->job}).front()));
         NodeClient::enqueued(round, wanted->job, made);
+        if (by_hand) TRY(note_by_hand(node, *by_hand, format_job_id(made.id), trail_of(wanted->job, made)));
         return Made{.enqueued = made, .now = round.now};
       },
       [&services, wanted, call = std::move(call)](Result<Made> made) {
@@ -92,7 +110,7 @@ void post_batch(Services& services, RouteCall call) {
   call.request.body.clear();
   Node& node = services.host.node();
   node.post<std::vector<Enqueued>>(
-      [&node, wanted](Round& round) -> Result<std::vector<Enqueued>> {
+      [&node, wanted, by_hand = by_hand(call)](Round& round) -> Result<std::vector<Enqueued>> {
         std::vector<NewJob> jobs;
         jobs.reserve(wanted->size());
         for (JobBody& body : *wanted) {
@@ -101,6 +119,7 @@ void post_batch(Services& services, RouteCall call) {
         }
         TRY_ASSIGN(std::vector<Enqueued> made, node.store().jobs().enqueue_all(jobs));
         for (std::size_t i = 0; i < made.size(); ++i) NodeClient::enqueued(round, jobs[i], made[i]);
+        if (by_hand) TRY(note_by_hand(node, *by_hand, "batch", trail_of_batch(jobs)));
         return made;
       },
       [reply = call.reply](const Result<std::vector<Enqueued>>& made) {

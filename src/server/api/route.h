@@ -34,6 +34,7 @@ struct CallRequest {
   std::vector<QueryItem> query;
   std::vector<HttpHeader> headers;
   std::string body;
+  std::string peer;  // the address of the client
 
   // The first one of that name, given in lower case; else null.
   const std::string* header(std::string_view name) const { return find_header(headers, name); }

@@ -318,6 +318,77 @@ class Trail(unittest.TestCase):
             with self.assertRaises((AssertionError, KeyError)):
                 check_row(wrong)
 
+    # ---- People ----
+
+    def from_the_page(self, cookie=None, csrf=None):
+        """Headers as a browser sends them from our own page."""
+        headers = {"Origin": f"http://127.0.0.1:{self.server.port}", "Content-Type": "application/json", "Sec-Fetch-Site": "same-origin"}
+        if cookie:
+            headers["Cookie"] = cookie
+        if csrf:
+            headers["X-CSRF-Token"] = csrf
+        return headers
+
+    def sign_in(self):
+        signed = self.server.post("/login", {"key": self.server.key}, key="", headers=self.from_the_page())
+        self.ok(signed)
+        return self.from_the_page(signed.headers["set-cookie"].split(";")[0], signed.json["csrf_token"])
+
+    def test_signing_in_and_out(self):
+        before = len(rows_of(self.server, "/v1"))
+        session = self.sign_in()
+        row = check_row(self.new_rows(before, "/v1"))
+        self.assertEqual((row["action"], row["actor"]), ("session.begin", "key:" + self.server.key.split(".")[0]))
+        self.assertEqual(row["detail"]["after"], {"by": "key", "peer": "127.0.0.1", "scope": "admin"})
+        self.ok(self.server.post("/logout", key="", headers=session))
+        row = check_row(self.new_rows(before + 1, "/v1"))
+        self.assertEqual((row["action"], row["actor"]), ("session.end", "key:" + self.server.key.split(".")[0]))
+
+    def test_failed_sign_ins_do_not_fill_the_store(self):
+        """However many fail, a few rows are written, and they say how many it were."""
+        tries, threads = 600, 4
+
+        def fail(number):
+            for i in range(tries // threads):
+                answer = self.server.post("/login", {"key" if i % 2 else "token": f"wrong-{number}-{i}"}, key="", headers=self.from_the_page())
+                self.assertIn(answer.status, (401, 429, 503))
+
+        before = len(rows_of(self.server, "/v1"))
+        failing = [threading.Thread(target=fail, args=(number,)) for number in range(threads)]
+        for thread in failing:
+            thread.start()
+        for thread in failing:
+            thread.join()
+        rows = [row for row in self.new_rows(before, "/v1") if row["action"] == "session.fail"]
+        self.assertGreaterEqual(len(rows), 1)
+        self.assertLessEqual(len(rows), 10, "two minutes at most have gone by")
+        for row in rows:
+            self.assertEqual(row["detail"]["after"]["peer"], "127.0.0.1")
+            self.assertGreaterEqual(row["detail"]["after"]["count"], 1)
+        self.assertNotIn("wrong-", json.dumps(rows))
+
+    def test_jobs_made_by_hand(self):
+        session = self.sign_in()
+        before = len(rows_of(self.server, T))
+        made = self.ok(self.server.post(T + "/jobs", {"type": "by.hand", "payload": {"p": CANARY}, "priority": 2}, key="", headers=session))
+        row = check_row(self.new_rows(before, T))
+        self.assertEqual((row["action"], row["target"]), ("job.make", made["id"]))
+        self.assertEqual(row["detail"]["after"], {"job": made["id"], "type": "by.hand", "queue": "default", "priority": 2, "origin": "api"})
+        self.ok(self.server.post(T + "/jobs/batch", {"jobs": [{"type": "by.hand"}, {"type": "other"}]}, key="", headers=session))
+        row = check_row(self.new_rows(before + 1, T))
+        self.assertEqual(row["detail"]["after"], {"jobs": 2, "types": ["by.hand", "other"]})
+        # By a key it is no news: the job says who made it.
+        self.ok(self.server.post(T + "/jobs", {"type": "by.key"}))
+        self.assertEqual(self.new_rows(before + 2, T), [])
+
+    def test_moves_of_a_rehearsals_clock(self):
+        with Server(PROGRAM, "--clock", "2026-03-28T23:00:00Z@0") as server:
+            before = len(rows_of(server, "/v1"))
+            self.ok(server.post("/v1/clock", {"advance": "1h"}))
+            rows = rows_of(server, "/v1")
+            row = check_row(rows[:len(rows) - before])
+            self.assertEqual(row["detail"], {"before": {"now": "2026-03-28T23:00:00.000Z"}, "after": {"now": "2026-03-29T00:00:00.000Z"}})
+
 
 if __name__ == "__main__":
     unittest.main()
