@@ -217,7 +217,8 @@ class Server {
                   .totals_of = [this](const std::vector<std::string>& tenants) { return figures_.totals(tenants); },
                   .rehearsal = rehearsal_.get(),
                   .store_kind = config_.db.substr(0, config_.db.find(':')),
-                  .behind_proxy = config_.behind_proxy} {
+                  .behind_proxy = config_.behind_proxy,
+                  .port = [this] { return http_->port(); }} {
     if (log_.wants(LogLevel::debug)) services_.on_request = [this](const AnsweredRequest& one) { log_request(one); };
   }
   Server(const Server&) = delete;
@@ -263,8 +264,10 @@ class Server {
   }
 
   void greet() {
-    const std::string login = sessions_.make_login(
-        Caller{.id = "page", .scope = Scope::admin, .tenants = TenantSet::all()}, Services::real_now(), kLoginLength);
+    // With the admin key that was made first: there is one since the start.
+    const auto admin = keys_.first_admin(services_.now());
+    const std::string login =
+        sessions_.make_login(admin ? admin->id : std::string(), Services::real_now(), kLoginLength);
     fmt::print("carillon {} keeps its data in {}\n", version(), without_password(config_.db));
     fmt::print("page  http://{}/#login={}  (signs in once, for 10 minutes)\n",
                format_listen({.address = config_.listen.address, .port = http_->port()}), login);

@@ -334,7 +334,8 @@ void add_job_routes(RouteTable& table, Services& services) {
                            .answers = {{200, "Job"}},
                            .query = {"wait"}},
                    .call = [&services](RouteCall call) { get_job(services, std::move(call)); },
-                   .writes = false});
+                   .writes = false,
+                   .lasts = true});
   table.push_back({.method = Method::patch,
                    .path = "/v1/tenants/{tenant}/jobs/{id}",
                    .needs = Needs::tenant,

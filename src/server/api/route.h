@@ -80,6 +80,7 @@ struct Route {
   std::function<void(RouteCall)> call;
   std::size_t body_max = std::size_t{1} << 20U;
   bool writes = true;  // by an admin key it makes its tenant, if that is new
+  bool lasts = false;  // it may be parked, or be a stream: it ends with its key
 };
 
 using RouteTable = std::vector<Route>;

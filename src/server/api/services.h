@@ -4,6 +4,7 @@
 #include <carillon/events.h>
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -27,6 +28,7 @@
 #include "server/api/work_pool.h"
 #include "server/auth/failed_sign_ins.h"
 #include "server/auth/key_ring.h"
+#include "server/auth/own_page.h"
 #include "server/auth/sessions.h"
 #include "server/handlers/address_guard.h"
 #include "store/store.h"
@@ -54,10 +56,11 @@ struct Services {
   // nothing where there are too many tenants to know.
   std::function<std::string(const std::vector<std::string>&, std::optional<std::uint64_t> parked)> slo_of;
   std::function<std::optional<Counters>(const std::vector<std::string>&)> totals_of;
-  Rehearsal* rehearsal = nullptr;  // only if this server rehearses
-  std::string store_kind;          // sqlite, postgres, memory
-  bool behind_proxy = false;       // browsers come by TLS
-  RequestWatch on_request;         // nobody, if it is empty
+  Rehearsal* rehearsal = nullptr;       // only if this server rehearses
+  std::string store_kind;               // sqlite, postgres, memory
+  bool behind_proxy = false;            // browsers come by TLS
+  std::function<std::uint16_t()> port;  // that it listens on
+  RequestWatch on_request;              // nobody, if it is empty
   FailedSignIns failed_sign_ins;
   std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
 
@@ -73,6 +76,8 @@ struct Services {
   Instant now() const { return store.jobs().now(); }
   // For how long sign-ins last.
   static Instant real_now() { return system_now(); }
+  // The name of the page's cookie.
+  std::string session_cookie() const { return server::session_cookie(port ? port() : 0); }
   // Writes in the name of the caller.
   NodeClient client_of(const Caller& caller) const { return NodeClient(host.node(), caller.actor()); }
 };

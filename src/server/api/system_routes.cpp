@@ -32,7 +32,13 @@ Result<HttpResponse> health(Services& /*services*/, const RouteCall& /*call*/) {
   return json_answer(200, R"({"status":"ok"})");
 }
 
+// For everybody: whether it is, and nothing of why not.
 HttpResponse ready(ReadinessCheck& check) {
+  if (check.look().is_ready()) return json_answer(200, R"({"status":"ready"})");
+  return refusal(503, "not_ready", "the server is not ready");
+}
+
+HttpResponse readiness_of(ReadinessCheck& check) {
   const Readiness readiness = check.look();
   if (readiness.is_ready()) {
     JsonObject answer;
@@ -200,7 +206,6 @@ HttpResponse html(std::string body) {
   response.headers.push_back({.name = "content-security-policy",
                               .value = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
                                        "img-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'none'"});
-  response.headers.push_back({.name = "x-content-type-options", .value = "nosniff"});
   response.headers.push_back({.name = "referrer-policy", .value = "no-referrer"});
   return response;
 }
@@ -226,18 +231,29 @@ void add_system_routes(RouteTable& table, Services& services) {
   };
   add(Method::get, "/healthz", About::nothing, Needs::nothing, Runs::on_net,
       {.summary = "The process answers.", .answers = {{200, "Health"}}}, health);
+  const auto check = std::make_shared<ReadinessCheck>(services.host.node());
+  table.push_back({.method = Method::get,
+                   .path = "/readyz",
+                   .about = About::nothing,
+                   .needs = Needs::nothing,
+                   .runs = Runs::in_pool,
+                   .doc = {.group = "System",
+                           .summary = "Whether the server can do its work; 200 or 503, and nothing more.",
+                           .answers = {{200, "Ready"}},
+                           .errors = {{503, "not_ready"}}},
+                   .call = [check](const RouteCall& call) { call.reply->send(ready(*check)); },
+                   .writes = false});
   table.push_back(
       {.method = Method::get,
-       .path = "/readyz",
-       .about = About::nothing,
+       .path = "/v1/readiness",
+       .about = About::server,
        .needs = Needs::read,
        .runs = Runs::in_pool,
        .doc = {.group = "System",
                .summary = "The store takes writes, the planner is alive and not behind; else 503 says which.",
-               .answers = {{200, "Ready"}},
+               .answers = {{200, "Readiness"}},
                .errors = {{503, "not_ready"}, {503, "store_unavailable"}}},
-       .call = [check = std::make_shared<ReadinessCheck>(services.host.node())](
-                   const RouteCall& call) { call.reply->send(ready(*check)); },
+       .call = [check](const RouteCall& call) { call.reply->send(readiness_of(*check)); },
        .writes = false});
   add(Method::get, "/v1/status", About::key_tenants, Needs::read, Runs::in_pool,
       {.summary =
@@ -260,7 +276,8 @@ void add_system_routes(RouteTable& table, Services& services) {
                    .runs = Runs::on_net,
                    .doc = {.group = "System", .summary = "Events as they happen (SSE).", .answers = {{200, "Text"}}},
                    .call = [&services](const RouteCall& call) { events(services, call); },
-                   .writes = false});
+                   .writes = false,
+                   .lasts = true});
   table.push_back(
       {.method = Method::get,
        .path = "/openapi.json",
@@ -280,8 +297,11 @@ void add_system_routes(RouteTable& table, Services& services) {
                      .call =
                          [path](const RouteCall& call) {
                            if (path == "/") return call.reply->send(html(std::string(page_html())));
-                           call.reply->send({.type = path == "/page.css" ? "text/css" : "text/javascript",
-                                             .body = std::string(path == "/page.css" ? page_css() : page_js())});
+                           const bool is_css = path == "/page.css";
+                           HttpResponse file{.type = is_css ? "text/css" : "text/javascript",
+                                             .body = std::string(is_css ? page_css() : page_js())};
+                           file.headers.push_back({.name = "cache-control", .value = "no-cache"});
+                           call.reply->send(std::move(file));
                          },
                      .writes = false});
   }

@@ -81,7 +81,7 @@ bool has_body(int status) { return status >= 200 && status != 204 && status != 3
 
 std::string response_head(const HttpResponse& response, const HeadOptions& options) {
   std::string out;
-  out.reserve(256);
+  out.reserve(320);
   fmt::format_to(std::back_inserter(out), "HTTP/1.1 {} {}\r\nDate: {}\r\n", response.status,
                  reason_phrase(response.status), options.date);
   if (has_body(response.status)) {
@@ -95,6 +95,9 @@ std::string response_head(const HttpResponse& response, const HeadOptions& optio
     }
   }
   for (const HttpHeader& header : response.headers) append_header(out, header.name, header.value);
+  // What is said is what it says it is, and is kept by nobody unless it says for how long.
+  out.append("X-Content-Type-Options: nosniff\r\n");
+  if (find_header(response.headers, "cache-control") == nullptr) out.append("Cache-Control: no-store\r\n");
   if (options.close) {
     out.append("Connection: close\r\n");
   } else if (options.http_1_0) {

@@ -66,6 +66,8 @@ def check_row(rows):
 
 
 class Trail(unittest.TestCase):
+    parked_so_far = 0
+
     @classmethod
     def setUpClass(cls):
         cls.server = Server(PROGRAM)
@@ -101,8 +103,10 @@ class Trail(unittest.TestCase):
         return self.ok(self.server.post(T + "/jobs", {"type": "nobody.serves", "payload": {"a": CANARY}, **more}))["id"]
 
     def parked(self):
-        job = self.job(max_attempts=1, type="parked")
-        leased = self.ok(self.server.post(T + "/leases", {"worker": "w", "types": ["parked"]}))["items"][0]
+        Trail.parked_so_far += 1
+        kind = f"parked-{Trail.parked_so_far}"
+        job = self.job(max_attempts=1, type=kind)
+        leased = self.ok(self.server.post(T + "/leases", {"worker": "w", "types": [kind]}))["items"][0]
         self.ok(self.server.post(f"{T}/jobs/{job}/fail", {"token": leased["token"], "error": "no", "permanent": True}))
         return job
 
@@ -306,7 +310,7 @@ class Trail(unittest.TestCase):
         # A new route is in one of the two, or this fails.
         self.assertEqual(writes - set(deeds) - set(EXEMPT), set(), "these routes write, and nobody has said what of it is kept")
         self.assertEqual(set(deeds) & set(EXEMPT), set())
-        for deed in {getattr(deed, "__name__", "") + str(i): deed for i, deed in enumerate(deeds.values())}.values():
+        for deed in dict.fromkeys(deeds.values()):
             with self.subTest(deed=getattr(deed, "__qualname__", deed)):
                 deed()
 
