@@ -148,7 +148,7 @@ Result<HttpResponse> delete_tenant(Services& services, const RouteCall& call) {
   Node& node = services.host.node();
   TRY(node.call<void>([&](Round& /*round*/) {
     return node.store().admin().delete_document({.tenant = tenant, .kind = std::string(kTenantKind), .name = {}},
-                                                word_of(call, tenant, "tenant.delete", tenant));
+                                                word_of(call, "", "tenant.delete", tenant));
   }));
   services.tenants.remove(tenant);
   return HttpResponse{.status = 204};

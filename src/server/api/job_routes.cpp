@@ -63,13 +63,14 @@ void post_job(Services& services, RouteCall call) {
   }();
   if (!body) return call.reply->send(refusal(body.error(), "job"));
   auto wanted = std::make_shared<JobBody>(*std::move(body));
+  const std::optional<ByHand> who = by_hand(call);
   Node& node = services.host.node();
   node.post<Made>(
-      [&node, wanted, by_hand = by_hand(call)](Round& round) -> Result<Made> {
+      [&node, wanted, who](Round& round) -> Result<Made> {
         if (wanted->delay) wanted->job.run_at = add_clamped(round.now, *wanted->delay);
         TRY_ASSIGN(const Enqueued made, std::move(node.store().jobs().enqueue(std::array{wanted->job}).front()));
         NodeClient::enqueued(round, wanted->job, made);
-        if (by_hand) TRY(note_by_hand(node, *by_hand, format_job_id(made.id), trail_of(wanted->job, made)));
+        if (who) TRY(note_by_hand(node, *who, format_job_id(made.id), trail_of(wanted->job, made)));
         return Made{.enqueued = made, .now = round.now};
       },
       [&services, wanted, call = std::move(call)](Result<Made> made) {
@@ -108,9 +109,10 @@ void post_batch(Services& services, RouteCall call) {
   if (!read) return call.reply->send(refusal(read.error(), "job"));
   auto wanted = std::make_shared<std::vector<JobBody>>(*std::move(read));
   call.request.body.clear();
+  const std::optional<ByHand> who = by_hand(call);
   Node& node = services.host.node();
   node.post<std::vector<Enqueued>>(
-      [&node, wanted, by_hand = by_hand(call)](Round& round) -> Result<std::vector<Enqueued>> {
+      [&node, wanted, who](Round& round) -> Result<std::vector<Enqueued>> {
         std::vector<NewJob> jobs;
         jobs.reserve(wanted->size());
         for (JobBody& body : *wanted) {
@@ -119,7 +121,7 @@ void post_batch(Services& services, RouteCall call) {
         }
         TRY_ASSIGN(std::vector<Enqueued> made, node.store().jobs().enqueue_all(jobs));
         for (std::size_t i = 0; i < made.size(); ++i) NodeClient::enqueued(round, jobs[i], made[i]);
-        if (by_hand) TRY(note_by_hand(node, *by_hand, "batch", trail_of_batch(jobs)));
+        if (who) TRY(note_by_hand(node, *who, "batch", trail_of_batch(jobs)));
         return made;
       },
       [reply = call.reply](const Result<std::vector<Enqueued>>& made) {

@@ -285,7 +285,12 @@ void add_system_routes(RouteTable& table, Services& services) {
        .needs = Needs::read,
        .runs = Runs::on_net,
        .doc = {.group = "System", .summary = "This reference as OpenAPI 3.1.", .answers = {{200, "Object"}}},
-       .call = [&table](const RouteCall& call) { call.reply->send(json_answer(200, openapi_of(table))); },
+       // Written once, when it is first asked for: the table is whole by then, and the net thread has other calls.
+       .call =
+           [&table, text = std::make_shared<std::string>()](const RouteCall& call) {
+             if (text->empty()) *text = openapi_of(table);
+             call.reply->send(json_answer(200, *text));
+           },
        .writes = false});
   for (const std::string_view path : {"/", "/page.css", "/page.js"}) {
     table.push_back({.method = Method::get,

@@ -48,7 +48,7 @@ class Figures(unittest.TestCase):
     def test_a_tenants_key_sees_its_own_figures_alone(self):
         mine, theirs, both = (self.status(who) for who in ("mine", "theirs", "both"))
         everything = self.ok(self.server.get("/v1/status"))
-        self.assertEqual(mine["counts"], {"waiting": 0, "queued": 3, "processing": 1, "dlq": 2})
+        self.assertEqual(mine["counts"], {"waiting": 0, "queued": 3, "processing": 1, "dlq": 2, "done": 2})
         self.assertEqual((mine["ready"], mine["leases"], mine["in_flight"], mine["workers"]), (3, 1, 0, 1))
         self.assertEqual(mine["totals"], {"picked": 5, "succeeded": 2, "failed": 2, "deferred": 0, "dlq": 2, "stalled": 0, "missed": 0})
         self.assertEqual(theirs["totals"]["succeeded"], OTHERS)
