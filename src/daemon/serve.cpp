@@ -33,9 +33,11 @@
 #include "observe/log_events.h"
 #include "observe/metrics.h"
 #include "observe/slo_watcher.h"
+#include "observe/tenant_figures.h"
 #include "server/api/api.h"
 #include "server/api/handler_book.h"
 #include "server/api/quota_use.h"
+#include "server/api/sign_in_trail.h"
 #include "server/handlers/webhook_runner.h"
 #include "server/http/http_server.h"
 
@@ -90,6 +92,7 @@ class Server {
         clock_(std::move(parts.clock)),
         store_(std::move(parts.store)),
         slo_(config_.slo, store_->jobs().now()),
+        figures_(config_.slo),
         rehearsal_(clock_ ? std::make_unique<Rehearsal>(*clock_) : nullptr),
         sender_(std::make_shared<WebhookSender>(WebhookSender::Options{
             .guard = parts.guard,
@@ -116,6 +119,12 @@ class Server {
                   .pins = config_pins(loaded),
                   .metrics = [this] { return metrics_.text(); },
                   .slo = [this] { return slo_.json(); },
+                  .slo_of =
+                      [this](const std::vector<std::string>& tenants, std::optional<std::uint64_t> parked) {
+                        return figures_.slo_json(tenants,
+                                                 {.boot = boot_now(), .now = services_.now(), .parked = parked});
+                      },
+                  .totals_of = [this](const std::vector<std::string>& tenants) { return figures_.totals(tenants); },
                   .rehearsal = rehearsal_.get(),
                   .store_kind = config_.db.substr(0, config_.db.find(':')),
                   .behind_proxy = config_.behind_proxy,
@@ -149,7 +158,9 @@ class Server {
     TRY(make_first_key());
     host_.on_event([this](const Event& event) {
       metrics_.hear(event);
-      slo_.hear(event, boot_now());
+      const Duration boot = boot_now();
+      slo_.hear(event, boot);
+      figures_.hear(event, boot);
       log_event(log_, event);
       if (event_log_) event_log_->hear(event);
       events_.hear(event);
@@ -351,6 +362,7 @@ class Server {
   void keep_streams_alive() {
     timers_.after(kKeepAlive, [this] {
       events_.keep_alive();
+      write_failed_sign_ins(services_);
       warn_of_lost_events();
       keep_streams_alive();
     });
@@ -421,6 +433,7 @@ class Server {
   const std::unique_ptr<RehearsalClock> clock_;
   const std::unique_ptr<Store> store_;
   SloWatcher slo_;
+  TenantFigures figures_;
   const std::unique_ptr<Rehearsal> rehearsal_;
   KeyRing keys_;
   Sessions sessions_;

@@ -12,6 +12,7 @@
 #include "server/api/first_write.h"
 #include "server/api/query_fields.h"
 #include "server/api/services.h"
+#include "server/api/sign_in_trail.h"
 
 namespace carillon::server {
 
@@ -77,7 +78,7 @@ Result<HttpResponse> make_api_key(Services& services, const RouteCall& call) {
                    fmt::format("tenants: there is no tenant {}; PUT /v1/tenants/{{tenant}} makes one", quoted(tenant)));
   }
   Node& node = services.host.node();
-  const auto stored = node.call<Document>([&](Round& round) -> Result<Document> {
+  const auto stored = node.call<Document>([&](Round& /*round*/) -> Result<Document> {
     return node.store().admin().put_document(
         {.key = {.tenant = {}, .kind = std::string(kKeyKind), .name = made.key.id}, .body = write_key(made.key)},
         word_of(call, "", "key.make", made.key.id));
@@ -147,7 +148,7 @@ Result<HttpResponse> delete_tenant(Services& services, const RouteCall& call) {
   Node& node = services.host.node();
   TRY(node.call<void>([&](Round& /*round*/) {
     return node.store().admin().delete_document({.tenant = tenant, .kind = std::string(kTenantKind), .name = {}},
-                                                word_of(call, tenant, "tenant.delete", tenant));
+                                                word_of(call, "", "tenant.delete", tenant));
   }));
   services.tenants.remove(tenant);
   return HttpResponse{.status = 204};
@@ -206,7 +207,12 @@ Result<HttpResponse> login(Services& services, const RouteCall& call) {
       caller = services.keys.caller(*id, services.now());
   }
   if (!caller && key != nullptr) caller = services.keys.check(key->text, services.now());
-  if (!caller) return refusal(401, "unauthorized", "the login link was used or is too old, or the key is not known");
+  const SignInBy by = token != nullptr ? SignInBy::link : SignInBy::key;
+  if (!caller) {
+    note_failed_sign_in(services, by, call.request.peer);
+    return refusal(401, "unauthorized", "the login link was used or is too old, or the key is not known");
+  }
+  note_sign_in(services, *caller, by, call.request.peer);
   const Sessions::Begun begun = services.sessions.begin(*caller, now);
   JsonObject answer;
   answer.text("csrf_token", begun.csrf);
@@ -218,7 +224,12 @@ Result<HttpResponse> login(Services& services, const RouteCall& call) {
 // Needs no token: a page that has been loaded anew has none, and one of another site cannot send our Origin.
 Result<HttpResponse> logout(Services& services, const RouteCall& call) {
   if (!is_from_own_page(call.request.headers)) return not_our_page("signing out");
-  if (const auto cookie = cookie_of(call.request.headers, services.session_cookie())) services.sessions.end(*cookie);
+  if (const auto cookie = cookie_of(call.request.headers, services.session_cookie())) {
+    const auto session = services.sessions.find(*cookie, Services::real_now());
+    services.sessions.end(*cookie);
+    const auto caller = session ? services.keys.caller(session->key, services.now()) : std::nullopt;
+    if (caller) note_sign_out(services, *caller);
+  }
   HttpResponse response{.status = 204};
   response.headers.push_back(session_header(services, "", std::chrono::hours(0)));
   return response;

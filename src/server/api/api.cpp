@@ -133,6 +133,7 @@ std::expected<Caller, HttpResponse> Api::caller_of(const HttpRequest& request) c
     if (!looks && !is_our_own_page(request, *session)) {
       return std::unexpected(refusal(403, "forbidden", "a write with a session needs its token and our own origin"));
     }
+    caller->by_session = true;
     return *std::move(caller);
   }
   return std::unexpected(unauthorized("a key is needed: Authorization: Bearer KEY"));
@@ -231,6 +232,7 @@ void Api::dispatch(HttpRequest request, Reply reply) const {
   RouteCall made{.request = {.query = std::move(request.query),
                              .headers = std::move(request.headers),
                              .body = std::move(request.body),
+                             .peer = request.peer,
                              .held = std::move(request.held)},
                  .caller = std::move(admitted->caller),
                  .reach = std::move(admitted->reach),
