@@ -61,7 +61,7 @@ constexpr std::array<std::string_view, 5> kSentWhole{"meta", "output", "payload"
 }  // namespace
 
 Result<Json> parse_sent_json(std::string_view text) {
-  if (reopened(Hole::parse_on_net)) return parse_json(text);
+  if (reopened(Hole::parse_on_net) || reopened(Hole::login_in_shared_pool)) return parse_json(text);
   return parse_json_within(text, {.bytes_max = std::min(kSentBytesFree + kSentBytesFactor * text.size(), kSentBytesMax),
                                   .items_max = kSentItemsMax,
                                   .members_max = kSentItemsMax,

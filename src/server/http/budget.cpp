@@ -11,6 +11,12 @@ Budget::Room Budget::for_bytes(const Account& account, std::size_t bytes) const 
   return bytes_ + bytes > most ? Room::none : Room::enough;
 }
 
+Budget::Room Budget::for_answer(const Account& account, std::size_t bytes) const {
+  if (bytes <= kSmallBytes) return Room::enough;
+  if (account.bytes + bytes > limits_.bytes / 4 * 3) return Room::none_for_account;
+  return bytes_ + bytes > limits_.bytes ? Room::none : Room::enough;
+}
+
 Budget::Room Budget::for_call(const Account& account) const {
   return account.calls >= limits_.calls_each ? Room::none_for_account : Room::enough;
 }

@@ -24,11 +24,12 @@ struct Account {
 
 class Budget {
  public:
-  // Up to this a call is small: large ones leave a part of the budget to small ones.
+  // Up to this a body is small: large ones leave a part of the budget to small ones. Answers of this size are given
+  // always: they are as many as the calls that were taken in.
   static constexpr std::size_t kSmallBytes = std::size_t{64} * 1024;
 
   struct Limits {
-    std::size_t bytes = std::size_t{256} * 1024 * 1024;  // of all; one account has half of it
+    std::size_t bytes = std::size_t{256} * 1024 * 1024;  // of all; bodies of one account have half of it
     std::size_t calls_each = 8'000;
   };
   explicit Budget(const Limits& limits) : limits_(limits) {}
@@ -39,6 +40,8 @@ class Budget {
   // Why nothing more is taken in.
   enum class Room : std::uint8_t { enough, none_for_account, none };
   Room for_bytes(const Account& account, std::size_t bytes) const;
+  // For what was worked out already an account has three quarters: bodies alone cannot take an answer its room.
+  Room for_answer(const Account& account, std::size_t bytes) const;
   Room for_call(const Account& account) const;
   const Limits& limits() const { return limits_; }
 

@@ -188,7 +188,7 @@ Connection::Phase Connection::phase() const {
 
 bool Connection::may_parse() const {
   if (aborted_ || input_over_ || exchanges_.size() >= service_.options.pipelined_max) return false;
-  if (output_.bytes() > service_.options.pipelined_bytes_max) return false;
+  if (unsent() > service_.options.pipelined_bytes_max) return false;
   // The first has nothing but the end of the connection to mark the end of a stream.
   return exchanges_.empty() || !(exchanges_.back().http_1_0 || service_.draining);
 }
@@ -280,7 +280,7 @@ bool Connection::hold_chunks() {
 
 void Connection::hold_output() {
   if (lost_) return;
-  const std::size_t bytes = std::max(link_->unsent.load(), output_.bytes()) + reader_.unread();
+  const std::size_t bytes = unsent() + reader_.unread();
   held_.set(bytes <= kUncountedMax ? 0 : bytes);
 }
 

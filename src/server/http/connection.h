@@ -2,6 +2,7 @@
 // in any order, bytes go out in the order of the requests. Net thread only.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -113,6 +114,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::vector<std::function<void()>> take_gone();
   void call_gone();
   Phase phase() const;
+  // Bytes of answers; those that are due with their heads.
+  std::size_t unsent() const { return std::max(link_->unsent.load(), output_.bytes()); }
 
   Service& service_;
   const std::string peer_;

@@ -69,7 +69,8 @@ class Sink final : public ReplySink {
 
   void send(HttpResponse response) override {
     if (answered_.exchange(true)) return;
-    if (!has_room(response)) response = refused_for_room(Budget::Room::none);
+    const Budget::Room room = address_.budget->for_answer(*address_.account, response.body.size());
+    if (room != Budget::Room::enough) response = refused_for_room(Budget::Room::none);
     deliver(address_, SendMail{.response = std::move(response)});
   }
 
@@ -84,13 +85,6 @@ class Sink final : public ReplySink {
   ClientState client() const override { return address_.link->client; }
 
  private:
-  // Small answers are always given: they are as many as the calls that were taken in.
-  bool has_room(const HttpResponse& response) const {
-    const std::size_t bytes = response.body.size();
-    return bytes <= Budget::kSmallBytes || !address_.budget ||
-           address_.budget->for_bytes(*address_.account, bytes) == Budget::Room::enough;
-  }
-
   const ReplyAddress address_;
   std::atomic<bool> answered_ = false;
 };

@@ -289,5 +289,5 @@ def run_pairs(place, attack, pairs=PAIRS, seconds=SECONDS, name=None):
         if within == float("inf"):
             break
     report = Report(alone, beside, before, rss_mib(place.pid, "VmHWM"), rss_mib(place.pid), within)
-    print(f"   {name or type(attack).__name__}: {report}")
+    print(f"REPORT {name or type(attack).__name__}: {report}", flush=True)
     return report

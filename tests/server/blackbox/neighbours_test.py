@@ -208,10 +208,9 @@ class Reopened(unittest.TestCase):
                 self.assertEqual(status, 200)
                 return took
         closed, opened = waited(None), waited("login_in_shared_pool")
-        print(f"   an admin waits {closed * 1000:.0f} ms, with the hole {opened * 1000:.0f} ms")
-        self.assertLess(closed, 0.5)
-        self.assertGreater(opened, 2 * closed)
-        self.assertGreater(opened, 0.5)
+        print(f"REPORT an admin waits {closed * 1000:.0f} ms, with the hole {opened * 1000:.0f} ms")
+        self.assertLess(closed, 1.0)
+        self.assertGreater(opened, 3 * closed)
 
     def test_large_bodies_on_the_net_thread_stop_everything(self):
         with neighbourhood(PROGRAM, hole="parse_on_net") as place:
@@ -220,4 +219,4 @@ class Reopened(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    unittest.main()
