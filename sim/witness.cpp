@@ -251,6 +251,9 @@ class WitnessedTransaction final : public Transaction {
     inner_->erase_document(key);
   }
   void append_audit(const AuditRow& row) override { inner_->append_audit(row); }
+  std::size_t erase_audit_before(Instant at, std::size_t limit) override {
+    return inner_->erase_audit_before(at, limit);
+  }
 
  private:
   Transaction* inner_ = nullptr;

@@ -6,11 +6,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/error.h"
+#include "base/json_list.h"
 #include "carillon/json.h"
 
 namespace carillon {
@@ -24,22 +27,42 @@ struct JsonMember;
 
 struct Json {
   JsonType type = JsonType::null;
-  std::size_t offset = 0;  // where the value begins in the text
   bool boolean = false;
-  std::string text;  // of a string: decoded; of a number: as written
-  std::vector<Json> items;
-  std::vector<JsonMember> members;  // in the order in which they were written
+  std::uint32_t offset = 0;  // where the value begins in the text
+  std::string text;          // of a string: decoded; of a number: as written
+  JsonList<Json> items;
+  JsonList<JsonMember> members;  // in the order in which they were written
 
   const Json* find(std::string_view key) const;
 };
 
 struct JsonMember {
   std::string key;
-  std::size_t offset = 0;  // where the key begins
+  std::uint32_t offset = 0;  // where the key begins
   Json value;
 };
 
+// Texts that are longer are refused.
+inline constexpr std::size_t kJsonBytesMax = std::numeric_limits<std::uint32_t>::max();
+
 Result<Json> parse_json(std::string_view text);
+
+// What somebody may make us keep who sends a text. Each is looked at while reading: what goes beyond is never built.
+struct JsonBounds {
+  static constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
+
+  std::size_t bytes_max = kAny;    // that the values may take
+  std::size_t items_max = kAny;    // of an array
+  std::size_t members_max = kAny;  // of an object
+  struct List {
+    std::string_view name;
+    std::size_t items_max;
+  };
+  std::span<const List> lists;              // arrays under these names have a bound of their own
+  std::span<const std::string_view> whole;  // what stands under these names is JSON, and is not taken apart: a number
+                                            // has its text, all else its type and its place
+};
+Result<Json> parse_json_within(std::string_view text, const JsonBounds& bounds);
 
 // An error about the value at `offset` of `text`: "<path> (line L, column C): <message>". Without a path it is about
 // the text as a whole.

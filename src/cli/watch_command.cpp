@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cstdio>
 #include <map>
 #include <ranges>
 #include <thread>
@@ -102,6 +103,8 @@ class Watcher {
   }
 
   CliResult<void> show_event(const EventReader::Event& event) {
+    if (event.name == "events.lost")
+      fmt::print(stderr, "carillon: the server could not tell all: changes are missing here\n");
     if (event.name != "job.changed") return {};
     const auto job = JsonValue::parse(event.data);
     if (!job || job->at("tenant").as_string(session_.tenant()) != session_.tenant()) return {};

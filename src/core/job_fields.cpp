@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/hole.h"
 #include "core/retry_json.h"
 
 namespace carillon {
@@ -42,10 +43,34 @@ JsonArray texts(const std::vector<std::string>& list) {
   return array;
 }
 
+// What a text may take that is read: so many times its own size, and some more for short ones.
+constexpr std::size_t kSentBytesFactor = 16;
+constexpr std::size_t kSentBytesFree = std::size_t{1} << 20U;
+constexpr std::size_t kSentBytesMax = std::size_t{32} << 20U;
+
+constexpr std::size_t kSentItemsMax = 10'000;  // of an array or an object, if nothing else is said
+constexpr std::size_t kNamesMax = 1000;        // in one list of them
+constexpr std::array kSentLists{
+    JsonBounds::List{"items", 1000},
+    JsonBounds::List{"queues", kNamesMax},
+    JsonBounds::List{"then", 1000},
+    JsonBounds::List{"types", kNamesMax},
+};
+constexpr std::array<std::string_view, 5> kSentWhole{"meta", "output", "payload", "progress", "result"};
+
 }  // namespace
 
+Result<Json> parse_sent_json(std::string_view text) {
+  if (reopened(Hole::parse_on_net) || reopened(Hole::login_in_shared_pool)) return parse_json(text);
+  return parse_json_within(text, {.bytes_max = std::min(kSentBytesFree + kSentBytesFactor * text.size(), kSentBytesMax),
+                                  .items_max = kSentItemsMax,
+                                  .members_max = kSentItemsMax,
+                                  .lists = kSentLists,
+                                  .whole = kSentWhole});
+}
+
 Result<Json> parse_json_object(std::string_view text, std::string_view path) {
-  TRY_ASSIGN(Json json, parse_json(text));
+  TRY_ASSIGN(Json json, parse_sent_json(text));
   if (json.type == JsonType::object) return json;
   return json_error(text, json.offset, path, fmt::format("expected an object, found {}", describe(json.type)));
 }

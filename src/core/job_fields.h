@@ -21,6 +21,11 @@ namespace carillon {
 // What must be an object; `path` names it in messages.
 Result<Json> parse_json_object(std::string_view text, std::string_view path = {});
 
+// A text that somebody sends. What it is read into takes a small multiple of the text and has a bound of its own; lists
+// that are too long are refused while they are read; payloads and the like are checked and not taken apart, so that of
+// them only json_slice tells more than the type.
+Result<Json> parse_sent_json(std::string_view text);
+
 // The bytes of `value` as they stand in `text`, which it was parsed from.
 std::string_view json_slice(std::string_view text, const Json& value);
 

@@ -228,7 +228,7 @@ std::string write_dst(const DstPolicy& dst) {
 }  // namespace
 
 Result<Schedule> parse_schedule(std::string_view json, std::string_view name) {
-  TRY_ASSIGN(const Json root, parse_json(json));
+  TRY_ASSIGN(const Json root, parse_sent_json(json));
   if (root.type != JsonType::object) {
     return json_error(json, root.offset, "schedule", fmt::format("expected an object, found {}", describe(root.type)));
   }

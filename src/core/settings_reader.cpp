@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/job_fields.h"
 #include "core/trigger.h"
 #include "core/zone.h"
 
@@ -19,7 +20,7 @@ bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x
 }  // namespace
 
 Result<Json> parse_settings_object(std::string_view text, std::string_view name) {
-  TRY_ASSIGN(Json root, parse_json(text));
+  TRY_ASSIGN(Json root, parse_sent_json(text));
   if (root.type != JsonType::object) {
     return json_error(text, root.offset, name, fmt::format("expected an object, found {}", describe(root.type)));
   }

@@ -72,7 +72,7 @@ Result<void> read_overrides_of(std::string_view text, JsonFields& fields, Subjec
 }
 
 Result<SubjectText> read_subject(std::string_view text, const SubjectOverrides& before, bool is_line) {
-  TRY_ASSIGN(const Json root, parse_json(text));
+  TRY_ASSIGN(const Json root, parse_sent_json(text));
   if (root.type != JsonType::object) {
     return json_error(text, root.offset, "subject", fmt::format("expected an object, found {}", describe(root.type)));
   }

@@ -55,16 +55,28 @@ struct WorkerDefaults {
   std::optional<Duration> retry_backoff;
 };
 
+// What callers may have under way at once.
+struct HttpBounds {
+  std::uint32_t budget_mb = 256;           // bodies and answers of all; one key has half of it
+  std::uint32_t connections = 10'000;      // of all
+  std::uint32_t connections_each = 8'000;  // of one address
+  std::uint32_t calls_each = 8'000;        // of one key, those that wait for a job included
+};
+
 // A program that runs a type's jobs: argv as it stands, the payload on its standard input.
 struct ExecDefinition {
   std::vector<std::string> argv;
   std::optional<std::string> cwd;
   std::optional<std::string> user;
+  bool allow_root = false;
   std::optional<Duration> timeout;
   std::vector<std::string> limits;
   std::optional<std::uint64_t> memory_mb_max;
   std::optional<std::uint64_t> cpu_seconds_max;
+  std::optional<std::uint64_t> file_mb_max;
   std::optional<std::uint64_t> open_files_max;
+  std::optional<std::uint64_t> processes_max;
+  friend bool operator==(const ExecDefinition&, const ExecDefinition&) = default;
 };
 
 enum class StartTls : std::uint8_t { attempt, require, never };
@@ -77,18 +89,22 @@ struct EmailDefinition {
   std::optional<std::string> password_file;
   std::string from;
   std::string to;
+  bool to_list = false;  // one {{…}} of it may give several addresses
   std::optional<std::string> cc;
+  bool cc_list = false;
   std::string subject;
   std::string text;
   std::optional<std::string> html;
   std::optional<Duration> timeout;
   std::vector<std::string> limits;
+  friend bool operator==(const EmailDefinition&, const EmailDefinition&) = default;
 };
 
 struct HandlerDefinition {
   std::string type;
   std::vector<std::string> tenants;  // whose jobs it runs; none named: anybody's
   std::variant<ExecDefinition, EmailDefinition> work;
+  friend bool operator==(const HandlerDefinition&, const HandlerDefinition&) = default;
 };
 
 struct ServerConfig {
@@ -112,6 +128,7 @@ struct ServerConfig {
 
   SchedulerDefaults scheduler;
   WorkerDefaults worker;
+  HttpBounds http;
   SloConfig slo;
   LogLevel log_level = LogLevel::info;
   LogFormat log_format = LogFormat::automatic;

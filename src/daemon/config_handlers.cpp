@@ -130,11 +130,14 @@ Result<ExecDefinition> read_exec(Fields& fields) {
   TRY(fields.required("argv", exec.argv, read_argv));
   TRY(fields.optional("cwd", exec.cwd, read_text));
   TRY(fields.optional("user", exec.user, read_text));
+  TRY(fields.optional("allow_root", exec.allow_root, read_boolean));
   TRY(fields.optional("timeout", exec.timeout, read_timeout));
   TRY(fields.optional("limits", exec.limits, read_limits));
   TRY(fields.optional("memory_mb_max", exec.memory_mb_max, read_count));
   TRY(fields.optional("cpu_seconds_max", exec.cpu_seconds_max, read_count));
+  TRY(fields.optional("file_mb_max", exec.file_mb_max, read_count));
   TRY(fields.optional("open_files_max", exec.open_files_max, read_count));
+  TRY(fields.optional("processes_max", exec.processes_max, read_count));
   return exec;
 }
 
@@ -146,7 +149,9 @@ Result<EmailDefinition> read_email(Fields& fields) {
   TRY(fields.optional("password_file", email.password_file, read_text));
   TRY(fields.required("from", email.from, read_text));
   TRY(fields.required("to", email.to, read_text));
+  TRY(fields.optional("to_list", email.to_list, read_boolean));
   TRY(fields.optional("cc", email.cc, read_text));
+  TRY(fields.optional("cc_list", email.cc_list, read_boolean));
   TRY(fields.required("subject", email.subject, read_text));
   TRY(fields.required("text", email.text, read_long_text));
   TRY(fields.optional("html", email.html, read_long_text));

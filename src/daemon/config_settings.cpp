@@ -354,6 +354,18 @@ void add_defaults(std::vector<Setting>& out) {
                      {.min = 1, .max = 86'400}, inside(&ServerConfig::worker, &WorkerDefaults::retry_backoff), 1s));
 }
 
+void add_http(std::vector<Setting>& out) {
+  const auto http = [](auto member) { return inside(&ServerConfig::http, member); };
+  out.push_back(count({named("http.budget_mb")}, "Bodies and answers under way, in MiB", {.min = 128, .max = 1'048'576},
+                      http(&HttpBounds::budget_mb)));
+  out.push_back(count({named("http.connections")}, "Connections at once", {.min = 10, .max = 1'000'000},
+                      http(&HttpBounds::connections)));
+  out.push_back(count({named("http.connections_each")}, "Connections at once from one address",
+                      {.min = 10, .max = 1'000'000}, http(&HttpBounds::connections_each)));
+  out.push_back(count({named("http.calls_each")}, "Calls of one key under way", {.min = 10, .max = 1'000'000},
+                      http(&HttpBounds::calls_each)));
+}
+
 void add_slo(std::vector<Setting>& out) {
   const auto slo = [](auto member) { return inside(&ServerConfig::slo, member); };
   out.push_back(span({named("slo_eval_ms")}, "How often objectives are looked at, in milliseconds",
@@ -385,6 +397,7 @@ const std::vector<Setting>& all_settings() {
     add_server(out);
     add_engine(out);
     add_defaults(out);
+    add_http(out);
     add_slo(out);
     out.push_back(allow_setting());
     out.push_back(text(named("webhooks.ca_file"), "Whose certificates webhooks trust over https", "FILE",

@@ -17,6 +17,17 @@ void Dispatcher::limit_types(TypeLimits limits) {
   serving_changed({});
 }
 
+void Dispatcher::share_slots(Serves waits_outside) {
+  waits_outside_ = std::move(waits_outside);
+  serving_changed({});
+}
+
+void Dispatcher::set_slots(std::size_t slots, Instant now) {
+  if (!waits_outside_ || std::exchange(slots_, slots) == slots) return;
+  const auto at_least_one = static_cast<std::uint32_t>(std::max<std::size_t>(1, slots));
+  ready_.set_limit({}, kOutsideShare, LimitRule{.concurrency = at_least_one}, now);
+}
+
 void Dispatcher::serving_changed(std::string_view tenant) {
   for (const auto& [name, types] : types_) {
     if (!tenant.empty() && name != tenant) continue;
@@ -27,7 +38,11 @@ void Dispatcher::serving_changed(std::string_view tenant) {
 void Dispatcher::ask_about(const std::string& tenant, TypeId type) {
   const std::string& name = type_names_.at(type.value);
   if (serves_) ready_.set_type_closed(tenant, type, !serves_(tenant, name));
-  if (type_limits_) ready_.set_type_limits(tenant, type, type_limits_(tenant, name), jobs_.now());
+  if (!type_limits_ && !waits_outside_) return;
+  std::vector<std::string> limits;
+  if (type_limits_) limits = type_limits_(tenant, name);
+  if (waits_outside_ && waits_outside_(tenant, name)) limits.emplace_back(kOutsideShare);
+  ready_.set_type_limits(tenant, type, limits, jobs_.now());
 }
 
 void Dispatcher::know(const std::string& tenant, TypeId type) {

@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/limit_rule.h"
 #include "engine/pull.h"
 #include "engine/ready_set.h"
 #include "store/job_store.h"
@@ -51,6 +52,11 @@ class Dispatcher {
   // What jobs of a type take besides the limits that they name. Asked as `serves` is.
   using TypeLimits = std::function<std::vector<std::string>(std::string_view tenant, std::string_view type)>;
   void limit_types(TypeLimits limits);
+  // Which jobs hold a slot without using it, because they wait for somebody outside (webhooks). They share the slots as
+  // a global limit is shared: those of one tenant leave some to others, however long they wait. Asked as `serves` is.
+  void share_slots(Serves waits_outside);
+  // So many there are from now on.
+  void set_slots(std::size_t slots, Instant now);
   // What these say of this tenant ("": of any) is another thing now.
   void serving_changed(std::string_view tenant);
   bool serves(std::string_view tenant, std::string_view type) const { return !serves_ || serves_(tenant, type); }
@@ -99,6 +105,8 @@ class Dispatcher {
   JobStore& jobs_;
   Serves serves_;
   TypeLimits type_limits_;
+  Serves waits_outside_;
+  std::size_t slots_ = 0;
   ReadySet ready_;
   std::priority_queue<Later> later_;
   std::unordered_map<JobId, int> priorities_;  // of jobs whose priority was changed, until they are picked

@@ -423,6 +423,7 @@ void Node::pick(const Round& round) {
   starved_ = false;
   picked_at_ = round.now;
   if (!dispatching_ || !knows_rules()) return;
+  dispatcher_.set_slots(slots(), round.now);
   const Room room = room_for_claims(round);
   while (picks_.size() < room.now + room.ahead) {
     if (picks_.size() >= options_.claims_max) {

@@ -32,6 +32,11 @@ namespace carillon {
 
 inline constexpr std::uint32_t kEveryTenant = UINT32_MAX;
 
+// The global limit of jobs that wait for somebody outside while they hold a slot: as many as there are slots, of which
+// each tenant has its share. No limit that people name has a space in it. It stands last: where it blocks, no other
+// does.
+inline constexpr std::string_view kOutsideShare = "outside share";
+
 class ReadyLimits {
  public:
   // Every step is counted there.

@@ -87,7 +87,9 @@ bool ReadySet::has_room(const ReadyLine& line) const {
 
 bool ReadySet::may_be_pulled(const ReadyLine& line, Pulled& pulled, Instant now) {
   const bool is_open = !all_closed_ && has_room(line) && !is_quiet(line);
-  const auto blocking = is_open ? limits_.blocking(line, now) : std::nullopt;
+  auto blocking = is_open ? limits_.blocking(line, now) : std::nullopt;
+  // A worker outside takes no slot of this node.
+  if (blocking && limits_.name(*blocking) == kOutsideShare) blocking.reset();
   if (is_open && !blocking) return true;
   pulled.held = true;
   if (!blocking) return false;

@@ -147,6 +147,7 @@ std::optional<std::string> ReadySet::holds(PlaceId place, Instant now) {
   if (tenant.cap && tenant.running >= *tenant.cap) return "cap:tenant";
   if (lane.cap && lane.running >= *lane.cap) return "cap:queue";
   const auto limit = limits_.blocking(line, now);
+  if (limit && limits_.name(*limit) == kOutsideShare) return "cap:webhooks";
   return limit ? std::optional("limit:" + limits_.name(*limit)) : std::nullopt;
 }
 

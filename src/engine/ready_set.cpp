@@ -257,7 +257,7 @@ void ReadySet::adopt(PlaceId place, Instant now) {
 std::optional<std::uint32_t> ReadySet::rate_limited(PlaceId place, std::string_view limit, Instant until, Instant now,
                                                     bool may_teach_global) {
   for (const std::uint32_t number : lines_[place.value].limits) {
-    if (!limit.empty() && limits_.name(number) != limit) continue;
+    if (limits_.name(number) == kOutsideShare || (!limit.empty() && limits_.name(number) != limit)) continue;
     return limits_.rate_limited(number, {.until = until, .may_teach_global = may_teach_global}, now);
   }
   return std::nullopt;

@@ -143,7 +143,7 @@ class ReadySet {
   std::optional<Instant> next_opening(Instant now);
 
   // Why nothing of this place starts, in the words of explain: maintenance, paused, no_worker, quiet_hours, cap:tenant,
-  // cap:queue, limit:NAME. Nothing if it may. (invariant 33)
+  // cap:queue, cap:webhooks, limit:NAME. Nothing if it may. (invariant 33)
   std::optional<std::string> holds(PlaceId place, Instant now);
 
   // Steps in heaps and rings that picks have done so far.

@@ -182,6 +182,8 @@ class Transaction {
   virtual void erase_document(const DocumentKey& key) = 0;
   virtual void append_audit(const AuditRow& row) = 0;
   virtual std::size_t erase_audit_of(std::string_view tenant, std::size_t limit) = 0;
+  // Of the oldest `limit` rows, those of before `at`. How many.
+  virtual std::size_t erase_audit_before(Instant at, std::size_t limit) = 0;
 };
 
 }  // namespace carillon

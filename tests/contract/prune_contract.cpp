@@ -209,5 +209,28 @@ TEST_P(StoreContract, AParentThatIsDoneIsNotWaitedForWhenItIsPruned) {  // invar
   EXPECT_THAT(ids_of(settle(completed(claim_one(open))).ready), ElementsAre(child));
 }
 
+AuditWord trail(std::string action) {
+  return {.tenant = std::string(kTenant), .actor = "ada", .action = std::move(action), .target = {}};
+}
+
+// However short jobs are kept: the trail is for those who look into what happened last year.
+TEST_P(StoreContract, TheTrailIsKeptForFourHundredDaysAndNoLonger) {
+  ASSERT_TRUE(admin().append_audit(trail("old"), {}));
+  clock().advance(std::chrono::days(200));
+  ASSERT_TRUE(admin().append_audit(trail("newer"), {}));
+  clock().advance(std::chrono::days(200));
+  prune(1s);
+  EXPECT_THAT(value_of(reader().audit(kTenant, 0, 10)), SizeIs(2)) << "it is as old as it may be";
+
+  clock().advance(1s);
+  prune(1s);
+  const auto left = value_of(reader().audit(kTenant, 0, 10));
+  ASSERT_THAT(left, SizeIs(1));
+  EXPECT_EQ(left[0].action, "newer");
+  // What comes next has its own place behind it.
+  ASSERT_TRUE(admin().append_audit(trail("newest"), {}));
+  EXPECT_EQ(value_of(reader().audit(kTenant, 0, 10))[0].action, "newest");
+}
+
 }  // namespace
 }  // namespace carillon::test

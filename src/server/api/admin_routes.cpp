@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <chrono>
 #include <utility>
 
 #include "base/json.h"
@@ -11,6 +12,7 @@
 #include "server/api/first_write.h"
 #include "server/api/query_fields.h"
 #include "server/api/services.h"
+#include "server/api/sign_in_trail.h"
 
 namespace carillon::server {
 
@@ -133,7 +135,21 @@ Result<HttpResponse> list_audit(Services& services, const RouteCall& call) {
 
 // ---- Signing in ---------------------------------------------------------------------------------------------------
 
+HttpHeader session_header(const Services& services, std::string_view cookie, std::chrono::seconds length) {
+  return {.name = "set-cookie",
+          .value = fmt::format("{}={}; Path=/; HttpOnly; SameSite=Strict; Max-Age={}{}", services.session_cookie(),
+                               cookie, length.count(), services.behind_proxy ? "; Secure" : "")};
+}
+
+HttpResponse not_our_page(std::string_view what) {
+  return refusal(403, "forbidden",
+                 fmt::format("{} needs the header Origin with the address of this server, as browsers send it", what));
+}
+
+// Not for pages of other sites: they would sign people in as somebody else, who then reads what they do.
 Result<HttpResponse> login(Services& services, const RouteCall& call) {
+  if (!is_from_own_page(call.request.headers)) return not_our_page("signing in");
+  if (!is_json(call.request.headers)) return invalid_request("signing in needs Content-Type: application/json");
   const std::string& text = call.request.body;
   TRY_ASSIGN(const Json json, parse_json_object(text));
   JsonFields fields(text, json, "");
@@ -142,16 +158,36 @@ Result<HttpResponse> login(Services& services, const RouteCall& call) {
   TRY(fields.finish());
   const Instant now = Services::real_now();
   std::optional<Caller> caller;
-  if (token != nullptr) caller = services.sessions.use_login(token->text, now);
+  if (token != nullptr) {
+    if (const auto id = services.sessions.use_login(token->text, now))
+      caller = services.keys.caller(*id, services.now());
+  }
   if (!caller && key != nullptr) caller = services.keys.check(key->text, services.now());
-  if (!caller) return refusal(401, "unauthorized", "the login link was used or is too old, or the key is not known");
-  const std::string cookie = services.sessions.begin(*std::move(caller), now);
+  const SignInBy by = token != nullptr ? SignInBy::link : SignInBy::key;
+  if (!caller) {
+    note_failed_sign_in(services, by, call.request.peer);
+    return refusal(401, "unauthorized", "the login link was used or is too old, or the key is not known");
+  }
+  note_sign_in(services, *caller, by, call.request.peer);
+  const Sessions::Begun begun = services.sessions.begin(*caller, now);
   JsonObject answer;
-  answer.text("csrf_token", services.sessions.find(cookie, now)->csrf);
+  answer.text("csrf_token", begun.csrf);
   HttpResponse response = json_answer(200, answer.str());
-  response.headers.push_back({.name = "set-cookie",
-                              .value = fmt::format("{}={}; Path=/; HttpOnly; SameSite=Strict; Max-Age=43200{}",
-                                                   kSessionCookie, cookie, services.behind_proxy ? "; Secure" : "")});
+  response.headers.push_back(session_header(services, begun.cookie, Sessions::kLength));
+  return response;
+}
+
+// Needs no token: a page that has been loaded anew has none, and one of another site cannot send our Origin.
+Result<HttpResponse> logout(Services& services, const RouteCall& call) {
+  if (!is_from_own_page(call.request.headers)) return not_our_page("signing out");
+  if (const auto cookie = cookie_of(call.request.headers, services.session_cookie())) {
+    const auto session = services.sessions.find(*cookie, Services::real_now());
+    services.sessions.end(*cookie);
+    const auto caller = session ? services.keys.caller(session->key, services.now()) : std::nullopt;
+    if (caller) note_sign_out(services, *caller);
+  }
+  HttpResponse response{.status = 204};
+  response.headers.push_back(session_header(services, "", std::chrono::hours(0)));
   return response;
 }
 
@@ -194,8 +230,10 @@ void add_admin_routes(RouteTable& table, Services& services) {
       {.summary = "Exchange a login link or a key for a session.",
        .body = "Login",
        .answers = {{200, "Session"}},
-       .errors = {{401, "unauthorized"}}},
+       .errors = {{401, "unauthorized"}, {403, "forbidden"}}},
       login);
+  add(Method::post, "/logout", About::nothing, Needs::nothing, "session",
+      {.summary = "End the session of the cookie.", .answers = {{204, ""}}, .errors = {{403, "forbidden"}}}, logout);
 }
 
 }  // namespace carillon::server

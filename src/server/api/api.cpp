@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
 #include <memory>
 #include <utility>
 
@@ -9,10 +11,21 @@
 #include "base/hole.h"
 #include "core/job.h"
 #include "server/api/first_write.h"
+#include "server/api/keyed_reply.h"
+#include "server/api/quota_use.h"
+#include "server/auth/digest.h"
+#include "server/auth/own_page.h"
+#include "server/http/response_writer.h"
 
 namespace carillon::server {
 
 namespace {
+
+// Larger bodies are not read on the net thread.
+constexpr std::size_t kNetBodyMax = std::size_t{64} << 10U;
+// Of a call without a key.
+constexpr std::size_t kOpenBodyMax = std::size_t{4} << 10U;
+constexpr std::chrono::milliseconds kSilentMax = std::chrono::seconds(1);
 
 bool suffices(Scope scope, Needs needs) {
   switch (needs) {
@@ -26,29 +39,10 @@ bool suffices(Scope scope, Needs needs) {
   return false;
 }
 
-std::optional<std::string_view> cookie_of(const HttpRequest& request, std::string_view name) {
-  const std::string* const header = request.header("cookie");
-  if (header == nullptr) return std::nullopt;
-  std::string_view left = *header;
-  while (!left.empty()) {
-    const std::size_t end = std::min(left.find(';'), left.size());
-    std::string_view one = left.substr(0, end);
-    while (one.starts_with(' ')) one.remove_prefix(1);
-    if (one.size() > name.size() && one.starts_with(name) && one[name.size()] == '=')
-      return one.substr(name.size() + 1);
-    left.remove_prefix(std::min(end + 1, left.size()));
-  }
-  return std::nullopt;
-}
-
 // A page of another origin cannot act with the cookie: it knows no token, and browsers say where a request is from.
 bool is_our_own_page(const HttpRequest& request, const Sessions::Session& session) {
   const std::string* const token = request.header("x-csrf-token");
-  if (token == nullptr || *token != session.csrf) return false;
-  const std::string* const origin = request.header("origin");
-  const std::string* const host = request.header("host");
-  if (origin == nullptr || host == nullptr) return false;
-  return *origin == "http://" + *host || *origin == "https://" + *host;
+  return token != nullptr && equal_in_constant_time(*token, session.csrf) && is_from_own_page(request.headers);
 }
 
 // A signature is looked at by the route: until then tenants, known or not, are all the same.
@@ -56,6 +50,30 @@ bool is_of_tenant(const Route& route) { return route.about == About::one_tenant 
 
 HttpResponse no_tenant(std::string_view tenant) {
   return refusal(404, "tenant_not_found", fmt::format("there is no tenant {}", quoted(tenant)));
+}
+
+// Whether nobody waits for the answer any more. Who only says that he sends nothing more may still read: he is believed
+// while lines are short.
+bool is_abandoned(ClientState client, std::chrono::steady_clock::duration waited) {
+  if (reopened(Hole::login_in_shared_pool)) return false;
+  return client == ClientState::gone || (client == ClientState::silent && waited > kSilentMax);
+}
+
+// Who has looked at a key within this need not look again.
+constexpr std::chrono::milliseconds kFresh(500);
+
+// How often keys that have become too old are looked for; what they have open ends within this.
+constexpr std::chrono::milliseconds kOldKeys(500);
+
+// Until the calls are gone, which is before all others are.
+void end_calls_of_old_keys(const std::weak_ptr<OpenCalls>& calls, Timers& timers, const KeyRing& keys, Store& store) {
+  timers.after(kOldKeys, [calls, &timers, &keys, &store] {
+    const auto open = calls.lock();
+    if (!open) return;
+    const Instant now = store.jobs().now();
+    open->end_unless([&](std::string_view key) { return keys.caller(key, now).has_value(); });
+    end_calls_of_old_keys(calls, timers, keys, store);
+  });
 }
 
 HttpResponse unauthorized(std::string_view message) { return refusal(401, "unauthorized", message); }
@@ -68,24 +86,34 @@ Api::Api(Services& services) : services_(services) {
   add_handler_routes(table_, services_);
   add_hook_routes(table_, services_);
   add_lease_routes(table_, services_);
+  add_quota_routes(table_, services_);
   add_schedule_routes(table_, services_);
   add_subject_routes(table_, services_);
   add_outcome_routes(table_, services_);
   add_setting_routes(table_, services_);
   add_admin_routes(table_, services_);
+  add_login_routes(table_, services_);
   add_tenant_routes(table_, services_);
   add_clock_routes(table_, services_);
   add_slo_routes(table_, services_);
   add_system_routes(table_, services_);
-  // What a route is about and what its path names must agree.
-  for (const Route& route : table_) {
+  for (Route& route : table_) {
+    // What a route is about and what its path names must agree.
     CHECK((route.about == About::one_tenant) == route.path.starts_with("/v1/tenants/{tenant}"));
+    // Whoever adds a call that needs no key gets this with it.
+    if (route.needs == Needs::nothing && !reopened(Hole::login_in_shared_pool)) {
+      route.body_max = std::min(route.body_max, kOpenBodyMax);
+    }
   }
   router_.emplace(table_);
+  services_.keys.on_change([&sessions = services_.sessions, calls = calls_](std::string_view id) {
+    sessions.end_of_key(id);
+    calls->end(id);
+  });
+  end_calls_of_old_keys(calls_, services_.timers, services_.keys, services_.store);
 }
 
-std::expected<Caller, HttpResponse> Api::caller_of(const HttpRequest& request, const Route& route) const {
-  if (route.needs == Needs::nothing || route.needs == Needs::signature) return Caller{};
+std::expected<Caller, HttpResponse> Api::caller_of(const HttpRequest& request, Shown shown) const {
   const Instant now = services_.now();
   if (const std::string* const header = request.header("authorization")) {
     constexpr std::string_view kScheme = "Bearer ";
@@ -96,28 +124,36 @@ std::expected<Caller, HttpResponse> Api::caller_of(const HttpRequest& request, c
     if (!caller) return std::unexpected(unauthorized("the key is not known, was revoked, or is too old"));
     return *std::move(caller);
   }
-  if (const auto cookie = cookie_of(request, kSessionCookie)) {
-    auto session = services_.sessions.find(*cookie, Services::real_now());
-    if (!session) return std::unexpected(unauthorized("the session is over: sign in again"));
+  if (const auto cookie = cookie_of(request.headers, services_.session_cookie())) {
+    const auto session = services_.sessions.find(*cookie, Services::real_now());
+    // What the session may is what its key may now.
+    auto caller = session ? services_.keys.caller(session->key, now) : std::nullopt;
+    if (reopened(Hole::session_outlives_key) && session && !caller) caller = session->copy;
+    if (!caller) return std::unexpected(unauthorized("the session is over: sign in again"));
     const bool looks = request.method == Method::get || request.method == Method::head;
-    if (!looks && !is_our_own_page(request, *session)) {
+    if (!looks && shown == Shown::by_page && !is_our_own_page(request, *session)) {
       return std::unexpected(refusal(403, "forbidden", "a write with a session needs its token and our own origin"));
     }
-    return std::move(session->caller);
+    caller->by_session = true;
+    return *std::move(caller);
   }
   return std::unexpected(unauthorized("a key is needed: Authorization: Bearer KEY"));
 }
 
 std::expected<Api::Admitted, HttpResponse> Api::admit(const HttpRequest& request) const {
+  const std::uint64_t changes = services_.keys.changes();  // before the look at the key
   Router::Match match = router_->match(request);
   if (match.route == nullptr) {
+    // Which calls there are is not told to everybody. Nothing is done here, so that a cookie is enough.
+    if (auto caller = caller_of(request, Shown::by_anybody); !caller) return std::unexpected(std::move(caller.error()));
     if (match.allowed.empty()) return std::unexpected(refusal(404, "route_not_found", "there is no such call"));
     HttpResponse response = refusal(405, "method_not_allowed", fmt::format("this path takes {}", match.allowed));
     response.headers.push_back({.name = "allow", .value = match.allowed});
     return std::unexpected(std::move(response));
   }
   const Route& route = *match.route;
-  auto caller = caller_of(request, route);
+  const bool asks_for_key = route.needs != Needs::nothing && route.needs != Needs::signature;
+  auto caller = asks_for_key ? caller_of(request, Shown::by_page) : std::expected<Caller, HttpResponse>();
   if (!caller) return std::unexpected(std::move(caller.error()));
   auto reach = reach_of(route, request, match.params, *caller);
   if (!reach) return std::unexpected(std::move(reach.error()));
@@ -140,8 +176,17 @@ std::expected<Api::Admitted, HttpResponse> Api::admit(const HttpRequest& request
       return std::unexpected(no_tenant(reach->tenant()));
     }
   }
-  return Admitted{
-      .route = &route, .params = std::move(match.params), .caller = *std::move(caller), .reach = *std::move(reach)};
+  // An admin may always put a quota right.
+  if (is_of_tenant(route) && caller->scope != Scope::admin) {
+    const auto refused = services_.quotas.call(reach->tenant(), QuotaBook::Clock::now());
+    if (refused) return std::unexpected(over_quota(*refused));
+  }
+  return Admitted{.route = &route,
+                  .params = std::move(match.params),
+                  .caller = *std::move(caller),
+                  .reach = *std::move(reach),
+                  .key_changes = changes,
+                  .at = std::chrono::steady_clock::now()};
 }
 
 std::expected<Reach, HttpResponse> Api::reach_of(const Route& route, const HttpRequest& request,
@@ -169,28 +214,43 @@ std::expected<Reach, HttpResponse> Api::reach_of(const Route& route, const HttpR
 std::optional<HttpResponse> Api::on_head(HttpRequest& head, std::size_t& body_max) const {
   auto admitted = admit(head);
   if (!admitted) {
-    if (services_.on_request) {
+    if (services_.on_request && services_.wants_requests()) {
       services_.on_request({.method = head.method, .path = head.path, .status = admitted.error().status});
     }
     return admitted.error();
   }
   body_max = admitted->route->body_max;
+  head.is_vital = admitted->route->is_vital;
+  if (!admitted->caller.id.empty()) head.payer = admitted->caller.actor();
   head.admitted = std::make_shared<Admitted>(*std::move(admitted));
   return std::nullopt;
 }
 
 void Api::dispatch(HttpRequest request, Reply reply) const {
-  if (services_.on_request) reply = watched(request, std::move(reply), services_.on_request);
+  if (services_.on_request && services_.wants_requests()) {
+    reply = watched(request, std::move(reply), services_.on_request);
+  }
   const auto admitted = std::static_pointer_cast<Admitted>(std::exchange(request.admitted, nullptr));
   CHECK(admitted);
+  // A body may have taken its time, and the key may be gone since its head was looked at.
+  const bool is_old =
+      services_.keys.changes() != admitted->key_changes || std::chrono::steady_clock::now() - admitted->at > kFresh;
+  if (is_old) {
+    auto again = admit(request);
+    if (!again) return reply->send(std::move(again.error()));
+    *admitted = *std::move(again);
+  }
   const Route& route = *admitted->route;
   RouteCall made{.request = {.query = std::move(request.query),
                              .headers = std::move(request.headers),
-                             .body = std::move(request.body)},
+                             .body = std::move(request.body),
+                             .peer = request.peer,
+                             .held = std::move(request.held)},
                  .caller = std::move(admitted->caller),
                  .reach = std::move(admitted->reach),
                  .params = std::move(admitted->params),
                  .reply = std::move(reply)};
+  if (route.lasts) made.reply = ending_with_key(calls_, made.caller.id, std::move(made.reply));
   const bool is_new = is_of_tenant(route) && route.writes && !services_.tenants.has(made.tenant()) &&
                       !services_.tenants.is_being_deleted(made.tenant());
   if (is_new) {
@@ -199,18 +259,33 @@ void Api::dispatch(HttpRequest request, Reply reply) const {
     }
     made.reply = making_tenant(services_, made.tenant(), made.caller.actor(), std::move(made.reply));
   }
-  call(route, std::move(made));
+  call(route, std::move(made), request.payer.empty() ? request.peer : request.payer);
 }
 
-void Api::call(const Route& route, RouteCall call) const {
-  if (route.runs == Runs::on_net) return route.call(std::move(call));
+WorkPool* Api::pool_of(const Route& route, const CallRequest& request) const {
+  const bool is_quick = route.runs == Runs::on_net;
+  if (!reopened(Hole::login_in_shared_pool)) {
+    if (route.needs == Needs::nothing && !is_quick && !route.is_vital) return &services_.open_pool;
+    if (route.needs == Needs::signature) return &services_.hook_pool;
+  }
+  if (!is_quick) return &services_.pool;
+  if (request.body.size() <= kNetBodyMax || reopened(Hole::parse_on_net)) return nullptr;
+  return &services_.large_pool;
+}
+
+void Api::call(const Route& route, RouteCall call, std::string_view whose) const {
+  WorkPool* const pool = pool_of(route, call.request);
+  if (pool == nullptr) return route.call(std::move(call));
+  if (reopened(Hole::login_in_shared_pool)) whose = {};  // one line for all
   const Reply reply = call.reply;
   auto held = std::make_shared<RouteCall>(std::move(call));
-  const bool taken = services_.pool.run([&route, held] { route.call(std::move(*held)); });
-  if (taken) return;
-  HttpResponse busy = refusal(503, "store_unavailable", "too many calls wait; try again");
-  busy.headers.push_back({.name = "retry-after", .value = "1"});
-  reply->send(std::move(busy));
+  const bool taken = pool->run(whose, [&route, held, since = std::chrono::steady_clock::now()] {
+    if (is_abandoned(held->reply->client(), std::chrono::steady_clock::now() - since)) {
+      return held->reply->send(refusal(503, "client_gone", "the client was gone before its call began"));
+    }
+    route.call(std::move(*held));
+  });
+  if (!taken) reply->send(busy_response(503, "store_unavailable", "too many calls wait; try again"));
 }
 
 }  // namespace carillon::server

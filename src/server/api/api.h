@@ -1,12 +1,16 @@
 // The API as a whole: takes a request, finds out who asks and whether he may, and calls the route.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "server/api/route.h"
 #include "server/api/router.h"
 #include "server/api/services.h"
+#include "server/auth/open_calls.h"
 
 namespace carillon::server {
 
@@ -20,8 +24,8 @@ class Api {
 
   const RouteTable& table() const { return table_; }
 
-  // For the HTTP server: before a body is read, and with it. On the net thread. Who asks is looked at once, at the
-  // head, which carries it on.
+  // For the HTTP server: before a body is read, and with it. On the net thread. Who asks is looked at with the head,
+  // which carries it on, and again if the body has taken long or a key has changed meanwhile.
   std::optional<HttpResponse> on_head(HttpRequest& head, std::size_t& body_max) const;
   void dispatch(HttpRequest request, Reply reply) const;
 
@@ -31,18 +35,26 @@ class Api {
     std::vector<std::string> params;
     Caller caller;
     Reach reach;
+    std::uint64_t key_changes = 0;  // of the key ring, when the key was looked at
+    std::chrono::steady_clock::time_point at;
   };
   // Or the refusal.
   std::expected<Admitted, HttpResponse> admit(const HttpRequest& request) const;
-  std::expected<Caller, HttpResponse> caller_of(const HttpRequest& request, const Route& route) const;
+  // Whose the key or session is. A write with a session must show that our own page makes it.
+  enum class Shown : std::uint8_t { by_page, by_anybody };
+  std::expected<Caller, HttpResponse> caller_of(const HttpRequest& request, Shown shown) const;
   // The one place that decides what a call may touch. Or the refusal.
   static std::expected<Reach, HttpResponse> reach_of(const Route& route, const HttpRequest& request,
                                                      const std::vector<std::string>& params, const Caller& caller);
-  void call(const Route& route, RouteCall call) const;
+  // In the line of `whose`, if it does not run here.
+  void call(const Route& route, RouteCall call, std::string_view whose) const;
+  // Where it runs; null: here.
+  WorkPool* pool_of(const Route& route, const CallRequest& request) const;
 
   Services& services_;
   RouteTable table_;
   std::optional<Router> router_;
+  std::shared_ptr<OpenCalls> calls_ = std::make_shared<OpenCalls>();
 };
 
 }  // namespace carillon::server

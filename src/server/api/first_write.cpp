@@ -44,6 +44,7 @@ class FirstWriteReply final : public ReplySink {
   }
   std::shared_ptr<Stream> stream(HttpResponse head) override { return reply_->stream(std::move(head)); }
   void on_gone(std::function<void()> gone) override { reply_->on_gone(std::move(gone)); }
+  ClientState client() const override { return reply_->client(); }
 
  private:
   Services& services_;

@@ -7,7 +7,10 @@ bool HandlerBook::serves(std::string_view tenant, std::string_view type) const {
 }
 
 std::vector<std::string> HandlerBook::limits(std::string_view tenant, std::string_view type) const {
-  if (is_own(tenant, type)) return own_.find(type)->second.limits;
+  const auto own = own_.get();
+  if (const auto found = own->find(type); found != own->end() && found->second.tenants.has(tenant)) {
+    return found->second.limits;
+  }
   auto config = webhook(tenant, type);
   return config ? std::move(config->limits) : std::vector<std::string>();
 }

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/replaceable.h"
 #include "server/api/tenant_book.h"
 #include "server/auth/tenant_set.h"
 #include "server/handlers/webhook_config.h"
@@ -20,15 +21,15 @@ inline constexpr std::string_view kHandlerKind = "handler";  // name: the type
 
 class HandlerBook {
  public:
-  // A command or mail of the operator's.
+  // The operator's commands and mails, by type.
   struct Own {
     TenantSet tenants;                // whose jobs it runs
     std::vector<std::string> limits;  // that they take besides their own
   };
-  // Before the engine starts.
-  void add_own(std::string type, Own own) { own_.insert_or_assign(std::move(type), std::move(own)); }
+  using OwnHandlers = std::map<std::string, Own, std::less<>>;
 
-  // Any thread.
+  // Any thread. While the engine runs, it must be told that who serves which types has changed.
+  void set_own(OwnHandlers own) { own_.set(std::move(own)); }
   void put(std::string_view tenant, std::string_view type, WebhookConfig config) {
     webhooks_.put(tenant, type, std::move(config));
   }
@@ -39,15 +40,16 @@ class HandlerBook {
   }
   // Whether the operator's own handler runs the tenant's jobs of this type.
   bool is_own(std::string_view tenant, std::string_view type) const {
-    const auto found = own_.find(type);
-    return found != own_.end() && found->second.tenants.has(tenant);
+    const auto own = own_.get();
+    const auto found = own->find(type);
+    return found != own->end() && found->second.tenants.has(tenant);
   }
   bool serves(std::string_view tenant, std::string_view type) const;
   // That jobs of the type take besides their own.
   std::vector<std::string> limits(std::string_view tenant, std::string_view type) const;
 
  private:
-  std::map<std::string, Own, std::less<>> own_;  // by type
+  Replaceable<OwnHandlers> own_;
   TenantBook<WebhookConfig> webhooks_;
 };
 

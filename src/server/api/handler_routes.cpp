@@ -7,6 +7,7 @@
 #include "core/job.h"
 #include "server/api/documents.h"
 #include "server/api/query_fields.h"
+#include "server/api/quota_use.h"
 #include "server/api/services.h"
 
 namespace carillon::server {
@@ -20,7 +21,9 @@ Result<HttpResponse> get_handler(Services& services, const RouteCall& call) {
   if (!config) {
     return failed(ErrorCode::not_found, fmt::format("type {} has no handler here", quoted(call.params[1])));
   }
-  return json_answer(200, write_webhook(*config));
+  // Who may not set it sees where it goes, not what may be a password.
+  const bool may_set = call.caller.scope >= Scope::tenant;
+  return json_answer(200, write_webhook(*config, may_set ? UrlShown::whole : UrlShown::masked));
 }
 
 Result<HttpResponse> put_handler(Services& services, const RouteCall& call) {
@@ -29,8 +32,10 @@ Result<HttpResponse> put_handler(Services& services, const RouteCall& call) {
   if (services.handlers.is_own(call.tenant(), type)) {
     return failed(ErrorCode::conflict, fmt::format("type {} is served by the operator's configuration", quoted(type)));
   }
-  TRY_ASSIGN(WebhookConfig given, parse_webhook(call.request.body, services.guard));
+  TRY_ASSIGN(WebhookConfig given, parse_webhook(call.request.body, *services.guard.get()));
   const std::optional<WebhookConfig> before = services.handlers.webhook(call.tenant(), type);
+  TRY_ASSIGN(auto refused, thing_over_quota(services, call.tenant(), Quota::handlers, !before));
+  if (refused) return *std::move(refused);
   const bool makes_secret = given.signing.secret.empty() && !before;
   WebhookConfig config = replaced(before, std::move(given), services.now());
   TRY(put_document(services, call, kHandlerKind, write_stored_webhook(config)));
@@ -68,7 +73,7 @@ void add_handler_routes(RouteTable& table, Services& services) {
       {.summary = "Call this URL for each job of the type. Without a secret one is made, and shown once.",
        .body = "HandlerRequest",
        .answers = {{200, "Handler"}},
-       .errors = {{409, "conflict"}, {422, "invalid_configuration"}}},
+       .errors = {{409, "conflict"}, {409, "quota_exceeded"}, {422, "invalid_configuration"}}},
       put_handler);
   add(Method::remove, {.summary = "Its jobs wait for workers again.", .answers = {{204, ""}}}, delete_handler);
 }

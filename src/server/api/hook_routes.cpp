@@ -12,6 +12,7 @@
 #include "server/api/documents.h"
 #include "server/api/hook_config.h"
 #include "server/api/query_fields.h"
+#include "server/api/quota_use.h"
 #include "server/api/services.h"
 #include "server/handlers/signature.h"
 
@@ -44,7 +45,10 @@ Result<HttpResponse> put_hook(Services& services, const RouteCall& call) {
   if (!known) return std::unexpected(known.error());
   TRY_ASSIGN(const Schedule schedule, parse_schedule(known->definition));
   TRY(check_hook(hook, schedule));
-  if (const auto before = services.hooks.find(call.tenant(), name)) {
+  const auto before = services.hooks.find(call.tenant(), name);
+  TRY_ASSIGN(auto refused, thing_over_quota(services, call.tenant(), Quota::hooks, !before));
+  if (refused) return *std::move(refused);
+  if (before) {
     hook.signing = replaced(before->signing, std::move(hook.signing.secret), Services::real_now());
   }
   TRY(put_document(services, call, kHookKind, write_stored_hook(hook)));
@@ -93,6 +97,7 @@ Result<HttpResponse> push(Services& services, const RouteCall& call) {
     return refusal(503, "scheduler_disabled", "the scheduler is disabled: nothing is started");
   }
   TRY_ASSIGN(const HookPush said, read_push(*hook, call.request.body));
+  if (auto refused = job_over_quota(services, call.tenant())) return *std::move(refused);
   JsonObject about;
   about.text("name", name).text("webhook_id", id).text("subject", said.subject);
   Node& node = services.host.node();
@@ -153,7 +158,7 @@ void add_hook_routes(RouteTable& table, Services& services) {
            "stays good for a day.",
        .body = "HookRequest",
        .answers = {{200, "Hook"}},
-       .errors = {{422, "invalid_configuration"}}},
+       .errors = {{409, "quota_exceeded"}, {422, "invalid_configuration"}}},
       answer_about_hook<put_hook>);
   add(Method::get, Needs::read, {.summary = "One hook, without its secret.", .answers = {{200, "Hook"}}},
       answer_about_hook<get_hook>);
@@ -169,6 +174,7 @@ void add_hook_routes(RouteTable& table, Services& services) {
                   {404, "subject_not_found"},
                   {409, "idempotency_conflict"},
                   {409, "job_already_running"},
+                  {429, "quota_exceeded"},
                   {503, "scheduler_disabled"}}},
       answer_push);
 }

@@ -96,7 +96,7 @@ Result<JobBody> read_job_body(std::string_view text, const Json& object, const J
 
 Result<std::vector<JobBody>> read_job_batch(std::string_view text, const JobBodyPlace& place,
                                             const std::function<JobId()>& new_id) {
-  TRY_ASSIGN(const Json json, parse_json(text));
+  TRY_ASSIGN(const Json json, parse_sent_json(text));
   if (json.type != JsonType::object) return json_error(text, json.offset, "", "expected {\"jobs\": [...]}");
   JsonFields fields(text, json, "");
   TRY_ASSIGN(const Json* const list, fields.required("jobs", JsonType::array));

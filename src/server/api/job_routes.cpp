@@ -9,8 +9,10 @@
 #include "base/json_writer.h"
 #include "core/job_fields.h"
 #include "core/job_state.h"
+#include "engine/trail.h"
 #include "server/api/job_body.h"
 #include "server/api/query_fields.h"
+#include "server/api/quota_use.h"
 #include "server/api/request_body.h"
 #include "server/api/services.h"
 
@@ -21,6 +23,8 @@ namespace {
 constexpr std::size_t kBatchBytesMax = std::size_t{32} << 20U;
 constexpr std::size_t kJobBytesMax = std::size_t{2} << 20U;  // payload, meta and the rest
 constexpr std::int64_t kPageDefault = 50;
+constexpr std::size_t kPageStep = 16;  // jobs that are read before it is known how large they are
+constexpr std::size_t kPageBytesMax = std::size_t{8} << 20U;  // from which on a page is full
 constexpr Duration kWaitMax = std::chrono::seconds(60);
 
 std::string with_deduplicated(std::string job, bool deduplicated) {
@@ -30,6 +34,22 @@ std::string with_deduplicated(std::string job, bool deduplicated) {
 
 // ---- Making jobs --------------------------------------------------------------------------------------------------
 
+// Who makes jobs at the page. Those that programs make carry who made them, and that is enough.
+struct ByHand {
+  std::string tenant;
+  std::string actor;
+};
+
+std::optional<ByHand> by_hand(const RouteCall& call) {
+  if (!call.caller.by_session) return std::nullopt;
+  return ByHand{.tenant = call.tenant(), .actor = call.caller.actor()};
+}
+
+Result<void> note_by_hand(Node& node, const ByHand& who, std::string target, const AuditDetail& detail) {
+  return node.store().admin().append_audit(
+      {.tenant = who.tenant, .actor = who.actor, .action = "job.make", .target = std::move(target)}, detail);
+}
+
 struct Made {
   Enqueued enqueued;
   Instant now;
@@ -37,7 +57,7 @@ struct Made {
 
 void post_job(Services& services, RouteCall call) {
   auto body = [&]() -> Result<JobBody> {
-    TRY_ASSIGN(const Json json, parse_json(call.request.body));
+    TRY_ASSIGN(const Json json, parse_sent_json(call.request.body));
     TRY_ASSIGN(JobBody job, read_job_body(call.request.body, json,
                                           {.tenant = call.tenant(),
                                            .created_by = call.caller.id,
@@ -45,13 +65,18 @@ void post_job(Services& services, RouteCall call) {
     return job;
   }();
   if (!body) return call.reply->send(refusal(body.error(), "job"));
+  if (auto refused = jobs_over_quota(services, call.tenant(), {&*body, 1})) {
+    return call.reply->send(*std::move(refused));
+  }
   auto wanted = std::make_shared<JobBody>(*std::move(body));
+  const std::optional<ByHand> who = by_hand(call);
   Node& node = services.host.node();
   node.post<Made>(
-      [&node, wanted](Round& round) -> Result<Made> {
+      [&node, wanted, who](Round& round) -> Result<Made> {
         if (wanted->delay) wanted->job.run_at = add_clamped(round.now, *wanted->delay);
         TRY_ASSIGN(const Enqueued made, std::move(node.store().jobs().enqueue(std::array{wanted->job}).front()));
         NodeClient::enqueued(round, wanted->job, made);
+        if (who) TRY(note_by_hand(node, *who, format_job_id(made.id), trail_of(wanted->job, made)));
         return Made{.enqueued = made, .now = round.now};
       },
       [&services, wanted, call = std::move(call)](Result<Made> made) {
@@ -60,7 +85,7 @@ void post_job(Services& services, RouteCall call) {
           const JobInfo info = info_of_new(wanted->job, made->enqueued, made->now);
           return call.reply->send(json_answer(201, with_deduplicated(to_json(info), false)));
         }
-        const bool taken = services.pool.run([&services, call, id = made->enqueued.id] {
+        const bool taken = services.pool.run(call.caller.actor(), [&services, call, id = made->enqueued.id] {
           answer(call, "job", [&]() -> Result<HttpResponse> {
             TRY_ASSIGN(const JobInfo info, services.host.client().job(call.tenant(), id));
             return json_answer(200, with_deduplicated(to_json(info), true));
@@ -88,11 +113,13 @@ void post_batch(Services& services, RouteCall call) {
       {.tenant = call.tenant(), .created_by = call.caller.id, .defaults = services.host.node().rules().job_defaults()},
       [&services] { return services.store.jobs().new_job_id(); });
   if (!read) return call.reply->send(refusal(read.error(), "job"));
+  if (auto refused = jobs_over_quota(services, call.tenant(), *read)) return call.reply->send(*std::move(refused));
   auto wanted = std::make_shared<std::vector<JobBody>>(*std::move(read));
   call.request.body.clear();
+  const std::optional<ByHand> who = by_hand(call);
   Node& node = services.host.node();
   node.post<std::vector<Enqueued>>(
-      [&node, wanted](Round& round) -> Result<std::vector<Enqueued>> {
+      [&node, wanted, who](Round& round) -> Result<std::vector<Enqueued>> {
         std::vector<NewJob> jobs;
         jobs.reserve(wanted->size());
         for (JobBody& body : *wanted) {
@@ -101,6 +128,7 @@ void post_batch(Services& services, RouteCall call) {
         }
         TRY_ASSIGN(std::vector<Enqueued> made, node.store().jobs().enqueue_all(jobs));
         for (std::size_t i = 0; i < made.size(); ++i) NodeClient::enqueued(round, jobs[i], made[i]);
+        if (who) TRY(note_by_hand(node, *who, "batch", trail_of_batch(jobs)));
         return made;
       },
       [reply = call.reply](const Result<std::vector<Enqueued>>& made) {
@@ -152,10 +180,24 @@ Result<HttpResponse> list_jobs(Services& services, const RouteCall& call) {
       return invalid_field("cursor", fmt::format("query cursor: {} is not one that a list gave", quoted(*cursor)));
     before = *id;
   }
-  TRY_ASSIGN(const JobList list, services.host.client().jobs(query, before, static_cast<std::size_t>(limit)));
+  // In steps, because jobs may be large: a page of those has fewer than were asked for.
   JsonArray items;
-  for (const JobInfo& job : list.jobs) items.raw(to_json(job));
-  return list_answer(items, list.next_before ? format_job_id(list.next_before) : std::string());
+  std::size_t bytes = 0;
+  std::size_t step = kPageStep;
+  for (auto left = static_cast<std::size_t>(limit);;) {
+    const std::size_t asked = std::min(left, step);
+    TRY_ASSIGN(const JobList list, services.host.client().jobs(query, before, asked));
+    for (const JobInfo& job : list.jobs) {
+      const std::string item = to_json(job);
+      bytes += item.size();
+      items.raw(item);
+    }
+    left -= std::min(left, list.jobs.size());
+    before = list.next_before;
+    if (!before || left == 0 || list.jobs.size() < asked || bytes > kPageBytesMax) break;
+    if (bytes < kPageBytesMax / 64) step = static_cast<std::size_t>(kPageMax);
+  }
+  return list_answer(items, before ? format_job_id(before) : std::string());
 }
 
 Result<HttpResponse> show_job(Services& services, const RouteCall& call) {
@@ -187,7 +229,7 @@ class JobWait : public std::enable_shared_from_this<JobWait> {
   }
   void finish() {
     if (!end()) return;
-    const bool taken = services_.pool.run([self = shared_from_this()] {
+    const bool taken = services_.pool.run(call_.caller.actor(), [self = shared_from_this()] {
       answer(self->call_, "job", [&] { return show_job(self->services_, self->call_); });
     });
     if (!taken) call_.reply->send(refusal(503, "store_unavailable", "too many calls wait; try again"));
@@ -245,6 +287,7 @@ Result<HttpResponse> run_job(Services& services, const RouteCall& call) {
 Result<HttpResponse> rerun_job(Services& services, const RouteCall& call) {
   TRY(expect_no_body(call.request));
   TRY_ASSIGN(const JobId id, read_job_id(call.params[1]));
+  if (auto refused = job_over_quota(services, call.tenant())) return *std::move(refused);
   TRY_ASSIGN(const EnqueuedJob made, services.client_of(call.caller).rerun(call.tenant(), id));
   TRY_ASSIGN(const JobInfo info, services.host.client().job(call.tenant(), made.id));
   return json_answer(201, to_json(info));
@@ -284,7 +327,10 @@ void add_job_routes(RouteTable& table, Services& services) {
                            .summary = "Make a job. A known idempotency key answers 200 with the job that is there.",
                            .body = "NewJob",
                            .answers = {{201, "EnqueuedJob"}, {200, "EnqueuedJob"}},
-                           .errors = {{409, "idempotency_conflict"}, {422, "dependency_not_met"}}},
+                           .errors = {{409, "idempotency_conflict"},
+                                      {409, "quota_exceeded"},
+                                      {422, "dependency_not_met"},
+                                      {429, "quota_exceeded"}}},
                    .call = [&services](RouteCall call) { post_job(services, std::move(call)); },
                    .body_max = kJobBytesMax});
   table.push_back({.method = Method::post,
@@ -294,7 +340,10 @@ void add_job_routes(RouteTable& table, Services& services) {
                            .summary = "Make up to 10,000 jobs, all or none.",
                            .body = "JobBatch",
                            .answers = {{201, "BatchAnswer"}},
-                           .errors = {{409, "idempotency_conflict"}, {422, "dependency_not_met"}}},
+                           .errors = {{409, "idempotency_conflict"},
+                                      {409, "quota_exceeded"},
+                                      {422, "dependency_not_met"},
+                                      {429, "quota_exceeded"}}},
                    .call = [&services](RouteCall call) { post_batch(services, std::move(call)); },
                    .body_max = kBatchBytesMax});
   table.push_back({.method = Method::get,
@@ -315,7 +364,8 @@ void add_job_routes(RouteTable& table, Services& services) {
                            .answers = {{200, "Job"}},
                            .query = {"wait"}},
                    .call = [&services](RouteCall call) { get_job(services, std::move(call)); },
-                   .writes = false});
+                   .writes = false,
+                   .lasts = true});
   table.push_back({.method = Method::patch,
                    .path = "/v1/tenants/{tenant}/jobs/{id}",
                    .needs = Needs::tenant,

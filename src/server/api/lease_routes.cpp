@@ -245,6 +245,7 @@ void add_lease_routes(RouteTable& table, Services& services) {
   for (const Place place : {Place{"/v1/tenants/{tenant}/leases"}, Place{"/v1/leases", About::key_tenants}}) {
     add(place, "Lease due jobs, waiting for the first up to `wait`.", "LeaseRequest", "LeasedJobs",
         {{503, "scheduler_disabled"}}, [&services](const RouteCall& call) { lease(services, call); });
+    table.back().lasts = true;
   }
   for (const Place place :
        {Place{"/v1/tenants/{tenant}/leases/settle"}, Place{"/v1/leases/settle", About::key_tenants}}) {

@@ -170,12 +170,12 @@ Result<PullRequest> read_lease_request(std::string_view text, const PullSender& 
 
 Result<PullWord> read_word(std::string_view kind, std::string_view text, const PullSender& sender) {
   const std::string_view body = text.empty() ? std::string_view("{}") : text;
-  TRY_ASSIGN(const Json json, parse_json(body));
+  TRY_ASSIGN(const Json json, parse_sent_json(body));
   return WordReader(sender, body).read(kind, json, "");
 }
 
 Result<PullWords> read_words(std::string_view text, const PullSender& sender) {
-  TRY_ASSIGN(const Json json, parse_json(text));
+  TRY_ASSIGN(const Json json, parse_sent_json(text));
   TRY_ASSIGN(const std::vector<const Json*> items, read_items(text, json));
   WordReader reader(sender, text);
   PullWords read;
@@ -213,7 +213,7 @@ Result<PullBeat> read_beat(std::string_view text, const PullSender& sender) {
 }
 
 Result<PullBeats> read_beats(std::string_view text, const PullSender& sender) {
-  TRY_ASSIGN(const Json json, parse_json(text));
+  TRY_ASSIGN(const Json json, parse_sent_json(text));
   TRY_ASSIGN(const std::vector<const Json*> items, read_items(text, json));
   PullBeats read;
   for (std::size_t i = 0; i < items.size(); ++i) {

@@ -25,6 +25,7 @@ class WatchedReply final : public ReplySink {
     return reply_->stream(std::move(head));
   }
   void on_gone(std::function<void()> gone) override { reply_->on_gone(std::move(gone)); }
+  ClientState client() const override { return reply_->client(); }
 
  private:
   void tell(int status) {

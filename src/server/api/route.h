@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,8 @@ struct CallRequest {
   std::vector<QueryItem> query;
   std::vector<HttpHeader> headers;
   std::string body;
+  std::string peer;            // the address of the client
+  std::shared_ptr<void> held;  // what the body takes of the budget
 
   // The first one of that name, given in lower case; else null.
   const std::string* header(std::string_view name) const { return find_header(headers, name); }
@@ -78,7 +81,9 @@ struct Route {
   RouteDoc doc;
   std::function<void(RouteCall)> call;
   std::size_t body_max = std::size_t{1} << 20U;
-  bool writes = true;  // by an admin key it makes its tenant, if that is new
+  bool writes = true;     // by an admin key it makes its tenant, if that is new
+  bool is_vital = false;  // asked by who watches over the process: answered whatever else is under way
+  bool lasts = false;     // it may be parked, or be a stream: it ends with its key
 };
 
 using RouteTable = std::vector<Route>;

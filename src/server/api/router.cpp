@@ -16,6 +16,13 @@ std::vector<std::string_view> segments_of(std::string_view path) {
   return segments;
 }
 
+namespace {
+
+// What can stand for a parameter. Dots are not followed anywhere, so that they name nothing.
+bool is_name(std::string_view segment) { return !segment.empty() && segment != "." && segment != ".."; }
+
+}  // namespace
+
 Router::Router(const RouteTable& table) {
   for (const Route& route : table) {
     Entry entry{.route = &route, .segments = segments_of(route.path)};
@@ -25,7 +32,7 @@ Router::Router(const RouteTable& table) {
 
 bool Router::fits(const Entry& entry, const std::vector<std::string>& segments) {
   return std::ranges::equal(entry.segments, segments, [](std::string_view wanted, const std::string& given) {
-    return wanted.starts_with('{') ? !given.empty() : wanted == given;
+    return wanted.starts_with('{') ? is_name(given) : wanted == given;
   });
 }
 

@@ -8,6 +8,7 @@
 #include "core/job_fields.h"
 #include "core/schedule.h"
 #include "server/api/query_fields.h"
+#include "server/api/quota_use.h"
 #include "server/api/request_body.h"
 #include "server/api/schedule_json.h"
 #include "server/api/services.h"
@@ -37,7 +38,7 @@ std::string with_members(const std::string& text, const Json& json, std::string_
 Result<std::string> named(const RouteCall& call) {
   const std::string& text = call.request.body;
   const std::string& name = call.params[1];
-  TRY_ASSIGN(const Json json, parse_json(text));
+  TRY_ASSIGN(const Json json, parse_sent_json(text));
   if (json.type != JsonType::object) return json_error(text, json.offset, "", "expected a schedule");
   if (const Json* const given = json.find("name")) {
     if (given->type != JsonType::string || given->text != name) {
@@ -52,6 +53,8 @@ Result<HttpResponse> put_schedule(Services& services, const RouteCall& call) {
   TRY_ASSIGN(const auto revision, if_match_of(call.request));
   TRY_ASSIGN(const std::string definition, named(call));
   const bool is_new = !services.host.client().schedule(call.tenant(), call.params[1]).has_value();
+  TRY_ASSIGN(auto refused, thing_over_quota(services, call.tenant(), Quota::schedules, is_new));
+  if (refused) return *std::move(refused);
   TRY_ASSIGN(const ScheduleInfo info,
              services.client_of(call.caller).put_schedule(call.tenant(), definition, revision));
   return shown(is_new ? 201 : 200, info);
@@ -125,6 +128,7 @@ Result<HttpResponse> trigger_schedule(Services& services, const RouteCall& call)
     return refusal(503, "scheduler_disabled", "the scheduler is disabled: nothing is started");
   }
   TRY_ASSIGN(const Client::TriggerOptions options, read_trigger(call.request, SubjectNamed::by_body));
+  if (auto refused = job_over_quota(services, call.tenant())) return *std::move(refused);
   TRY_ASSIGN(const EnqueuedJob made, services.client_of(call.caller).trigger(call.tenant(), call.params[1], options));
   TRY_ASSIGN(const JobInfo job, services.host.client().job(call.tenant(), made.id));
   return json_answer(201, to_json(job));
@@ -172,7 +176,7 @@ void add_schedule_routes(RouteTable& table, Services& services) {
       {.summary = "Define a schedule; the same again changes nothing. If-Match guards against lost edits.",
        .body = "ScheduleDefinition",
        .answers = {{201, "Schedule"}, {200, "Schedule"}},
-       .errors = {{409, "conflict"}, {422, "invalid_configuration"}}},
+       .errors = {{409, "conflict"}, {409, "quota_exceeded"}, {422, "invalid_configuration"}}},
       put_schedule);
   add(Method::get, kOne, {.summary = "One schedule.", .answers = {{200, "Schedule"}}}, get_schedule);
   add(Method::patch, kOne,
@@ -203,6 +207,7 @@ void add_schedule_routes(RouteTable& table, Services& services) {
                   {409, "conflict"},
                   {409, "job_already_running"},
                   {422, "invalid_configuration"},
+                  {429, "quota_exceeded"},
                   {503, "scheduler_disabled"}}},
       trigger_schedule);
   add(Method::get, "/v1/tenants/{tenant}/schedules/{name}/preview",

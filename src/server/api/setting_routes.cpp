@@ -9,6 +9,7 @@
 #include "core/job.h"
 #include "engine/rule_book.h"
 #include "server/api/query_fields.h"
+#include "server/api/quota_use.h"
 #include "server/api/services.h"
 
 namespace carillon::server {
@@ -118,6 +119,12 @@ Result<HttpResponse> get_limit(Services& services, const RouteCall& call) {
 }
 
 Result<HttpResponse> put_limit(Services& services, const RouteCall& call) {
+  const std::string& owner = call.reach.owner();
+  if (!owner.empty()) {
+    const bool is_new = !services.store.reader().document({owner, std::string(kLimitKind), call.params.back()});
+    TRY_ASSIGN(auto refused, thing_over_quota(services, owner, Quota::limits, is_new));
+    if (refused) return *std::move(refused);
+  }
   TRY(services.client_of(call.caller).put_limit(call.reach.owner(), call.params.back(), call.request.body));
   return get_limit(services, call);
 }
@@ -220,7 +227,10 @@ void add_setting_routes(RouteTable& table, Services& services) {
   for (const Place place : {Place{"/v1/tenants/{tenant}/limits/{name}"}, Place{"/v1/limits/{name}", About::server}}) {
     add(Method::get, place, "limit", {.summary = "One limit.", .answers = {{200, "Limit"}}}, get_limit);
     add(Method::put, place, "limit",
-        {.summary = "So many starts in a time, so many at once.", .body = "LimitRule", .answers = {{200, "Limit"}}},
+        {.summary = "So many starts in a time, so many at once.",
+         .body = "LimitRule",
+         .answers = {{200, "Limit"}},
+         .errors = {{409, "quota_exceeded"}}},
         put_limit);
     add(Method::remove, place, "limit", {.summary = "Remove a limit.", .answers = {{204, ""}}}, delete_limit);
   }

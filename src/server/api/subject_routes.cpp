@@ -8,6 +8,7 @@
 #include "core/job_state.h"
 #include "core/subject.h"
 #include "server/api/query_fields.h"
+#include "server/api/quota_use.h"
 #include "server/api/request_body.h"
 #include "server/api/schedule_json.h"
 #include "server/api/services.h"
@@ -43,9 +44,12 @@ HttpResponse shown_after_write(Services& services, const RouteCall& call, const 
 
 Result<HttpResponse> put_subject(Services& services, const RouteCall& call) {
   TRY_ASSIGN(const auto version, if_match_of(call.request));
+  TRY_ASSIGN(auto refused, subject_over_quota(services, call.tenant(), schedule_of(call), subject_of(call)));
+  if (refused) return *std::move(refused);
   TRY_ASSIGN(const PutSubjectAnswer put,
              services.client_of(call.caller)
                  .put_subject(call.tenant(), schedule_of(call), subject_of(call), call.request.body, version));
+  if (put.created) services.quotas.made_subjects(call.tenant(), 1);
   return shown_after_write(services, call, put);
 }
 
@@ -112,8 +116,11 @@ Result<HttpResponse> list_subjects(Services& services, const RouteCall& call) {
 // ---- Many at once ---------------------------------------------------------------------------------------------------
 
 Result<HttpResponse> import_subjects(Services& services, const RouteCall& call) {
+  TRY_ASSIGN(auto refused, import_over_quota(services, call.tenant(), schedule_of(call), call.request.body));
+  if (refused) return *std::move(refused);
   TRY_ASSIGN(const ImportedSubjects imported,
              services.client_of(call.caller).import_subjects(call.tenant(), schedule_of(call), call.request.body));
+  services.quotas.made_subjects(call.tenant(), imported.created);
   JsonObject answer;
   answer.integer("created", static_cast<std::int64_t>(imported.created));
   answer.integer("updated", static_cast<std::int64_t>(imported.updated));
@@ -203,6 +210,7 @@ void add_subject_routes(RouteTable& table, Services& services) {
     doc.group = "Subjects";
     doc.errors.push_back({404, "schedule_not_found"});
     doc.errors.push_back({409, "conflict"});
+    if (!reads) doc.errors.push_back({409, "quota_exceeded"});
     return table.emplace_back(Route{.method = method,
                                     .path = path,
                                     .needs = reads ? Needs::read : Needs::tenant,

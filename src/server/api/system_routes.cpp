@@ -27,12 +27,19 @@ namespace {
 constexpr std::int64_t kPreviewDefault = 10;
 constexpr std::int64_t kPreviewMost = 1000;
 constexpr std::chrono::milliseconds kPatience = std::chrono::seconds(2);
+constexpr std::string_view kStreamRetrySeconds = "5";
 
 Result<HttpResponse> health(Services& /*services*/, const RouteCall& /*call*/) {
   return json_answer(200, R"({"status":"ok"})");
 }
 
+// For everybody: whether it is, and nothing of why not.
 HttpResponse ready(ReadinessCheck& check) {
+  if (check.look().is_ready()) return json_answer(200, R"({"status":"ready"})");
+  return refusal(503, "not_ready", "the server is not ready");
+}
+
+HttpResponse readiness_of(ReadinessCheck& check) {
   const Readiness readiness = check.look();
   if (readiness.is_ready()) {
     JsonObject answer;
@@ -63,24 +70,49 @@ Result<std::string> counts_json(Services& services, const TenantSet& tenants) {
   return out.str();
 }
 
-Result<HttpResponse> status(Services& services, const RouteCall& call) {
-  TRY(QueryFields(call.request).finish());
-  const Counters counters = services.host.counters();
+// What the engine says of itself, or of these tenants alone.
+Result<NodeLevels> levels_of(Node& node, const TenantSet& tenants) {
+  const auto asked = ask_within<NodeLevels>(node, kPatience, [&node, tenants](Round& round) -> Result<NodeLevels> {
+    return tenants.is_all() ? node.levels(round) : node.levels_of(tenants.names(), round.now);
+  });
+  if (!asked) return failed(ErrorCode::unavailable, "the engine has not answered in time");
+  return *asked;
+}
+
+JsonObject totals_json(const Counters& counters) {
   JsonObject totals;
   totals.integer("picked", number(counters.picked)).integer("succeeded", number(counters.succeeded));
   totals.integer("failed", number(counters.failed)).integer("deferred", number(counters.deferred));
   totals.integer("dlq", number(counters.dlq)).integer("stalled", number(counters.stalled));
-  totals.integer("missed", number(counters.missed)).integer("store_failures", number(counters.store_failures));
+  totals.integer("missed", number(counters.missed));
+  return totals;
+}
+
+std::string all_totals_json(const Counters& counters) {
+  JsonObject totals = totals_json(counters);
+  totals.integer("store_failures", number(counters.store_failures));
   totals.integer("swept", number(counters.swept)).integer("repaired", number(counters.repaired));
+  return totals.str();
+}
+
+// A key of some tenants is told of these alone: how busy the server is, and what else it does, is not theirs to know.
+Result<HttpResponse> status(Services& services, const RouteCall& call) {
+  TRY(QueryFields(call.request).finish());
+  const TenantSet& tenants = call.reach.tenants();
   Node& node = services.host.node();
-  const auto asked = ask_within<NodeLevels>(node, kPatience,
-                                            [&node](Round& round) -> Result<NodeLevels> { return node.levels(round); });
-  if (!asked) return refusal(503, "not_ready", "the engine has not answered in time");
-  TRY_ASSIGN(const NodeLevels levels, *asked);
-  TRY_ASSIGN(const std::string counts, counts_json(services, call.reach.tenants()));
+  const auto asked = levels_of(node, tenants);
+  if (!asked) return refusal(503, "not_ready", asked.error().message);
+  const NodeLevels& levels = *asked;
+  TRY_ASSIGN(const std::string counts, counts_json(services, tenants));
+  std::string totals = "null";
+  if (tenants.is_all()) {
+    totals = all_totals_json(services.host.counters());
+  } else if (const auto own = services.totals_of(tenants.names())) {
+    totals = totals_json(*own).str();
+  }
   const Instant now = services.now();
   JsonObject lag;
-  lag.text("planner", format_duration(levels.planner_lag));
+  lag.raw("planner", tenants.is_all() ? json_string(format_duration(levels.planner_lag)) : "null");
   lag.raw("oldest_due", levels.oldest_due
                             ? json_string(format_duration(std::max(Duration::zero(), now - *levels.oldest_due)))
                             : "null");
@@ -90,10 +122,11 @@ Result<HttpResponse> status(Services& services, const RouteCall& call) {
   answer.text("uptime", format_duration(std::chrono::duration_cast<Duration>(uptime)));
   answer.text("store", services.store_kind).boolean("enabled", node.rules().is_enabled());
   answer.boolean("loaded", levels.loaded).integer("ready", number(levels.ready));
-  answer.integer("in_flight", number(levels.in_flight)).integer("max_concurrency", levels.max_concurrency);
+  answer.integer("in_flight", number(levels.in_flight));
+  answer.raw("max_concurrency", tenants.is_all() ? std::to_string(levels.max_concurrency) : "null");
   answer.integer("leases", number(levels.leases));
-  answer.integer("workers", std::ssize(node.workers().list(engine_list(call.reach.tenants()), now)));
-  answer.raw("lag", lag.str()).raw("counts", counts).raw("totals", totals.str());
+  answer.integer("workers", std::ssize(node.workers().list(engine_list(tenants), now)));
+  answer.raw("lag", lag.str()).raw("counts", counts).raw("totals", totals);
   return json_answer(200, answer.str());
 }
 
@@ -161,12 +194,20 @@ void events(Services& services, const RouteCall& call) {
   if (const auto finished = QueryFields(call.request).finish(); !finished) {
     return call.reply->send(refusal(finished.error(), "event"));
   }
-  HttpResponse head{.type = "text/event-stream"};
-  head.headers.push_back({.name = "cache-control", .value = "no-store"});
-  const std::shared_ptr<Stream> stream = call.reply->stream(std::move(head));
-  if (!stream) return;
-  stream->write(": events follow\n\n");
-  services.events.add(stream, call.caller);
+  const EventHub::Room room = services.events.add(call.caller, [&call] {
+    HttpResponse head{.type = "text/event-stream"};
+    head.headers.push_back({.name = "cache-control", .value = "no-store"});
+    return call.reply->stream(std::move(head));
+  });
+  if (room == EventHub::Room::found) return;
+  const EventHub::Options& bounds = services.events.options();
+  const bool by_key = room == EventHub::Room::key_has_enough;
+  HttpResponse refused =
+      refusal(429, "too_many_streams",
+              fmt::format("{} streams of events are open{}, as many as are allowed",
+                          by_key ? bounds.streams_of_key : bounds.streams_max, by_key ? " with this key" : ""));
+  refused.headers.push_back({.name = "retry-after", .value = std::string(kStreamRetrySeconds)});
+  call.reply->send(std::move(refused));
 }
 
 HttpResponse html(std::string body) {
@@ -174,7 +215,6 @@ HttpResponse html(std::string body) {
   response.headers.push_back({.name = "content-security-policy",
                               .value = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
                                        "img-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'none'"});
-  response.headers.push_back({.name = "x-content-type-options", .value = "nosniff"});
   response.headers.push_back({.name = "referrer-policy", .value = "no-referrer"});
   return response;
 }
@@ -200,21 +240,38 @@ void add_system_routes(RouteTable& table, Services& services) {
   };
   add(Method::get, "/healthz", About::nothing, Needs::nothing, Runs::on_net,
       {.summary = "The process answers.", .answers = {{200, "Health"}}}, health);
+  table.back().is_vital = true;
+  const auto check = std::make_shared<ReadinessCheck>(services.host.node());
+  table.push_back({.method = Method::get,
+                   .path = "/readyz",
+                   .about = About::nothing,
+                   .needs = Needs::nothing,
+                   .runs = Runs::in_pool,
+                   .doc = {.group = "System",
+                           .summary = "Whether the server can do its work; 200 or 503, and nothing more.",
+                           .answers = {{200, "Ready"}},
+                           .errors = {{503, "not_ready"}}},
+                   .call = [check](const RouteCall& call) { call.reply->send(ready(*check)); },
+                   .writes = false,
+                   .is_vital = true});
   table.push_back(
       {.method = Method::get,
-       .path = "/readyz",
-       .about = About::nothing,
+       .path = "/v1/readiness",
+       .about = About::server,
        .needs = Needs::read,
        .runs = Runs::in_pool,
        .doc = {.group = "System",
                .summary = "The store takes writes, the planner is alive and not behind; else 503 says which.",
-               .answers = {{200, "Ready"}},
+               .answers = {{200, "Readiness"}},
                .errors = {{503, "not_ready"}, {503, "store_unavailable"}}},
-       .call = [check = std::make_shared<ReadinessCheck>(services.host.node())](
-                   const RouteCall& call) { call.reply->send(ready(*check)); },
-       .writes = false});
+       .call = [check](const RouteCall& call) { call.reply->send(readiness_of(*check)); },
+       .writes = false,
+       .is_vital = true});
   add(Method::get, "/v1/status", About::key_tenants, Needs::read, Runs::in_pool,
-      {.summary = "What waits, what runs, how late it is, and totals since the start.", .answers = {{200, "Status"}}},
+      {.summary =
+           "What waits, what runs, how late it is, and totals since the start. A key of some tenants gets its own; "
+           "what is the whole server's is null.",
+       .answers = {{200, "Status"}}},
       status);
   add(Method::get, "/metrics", About::server, Needs::read, Runs::in_pool,
       {.summary = "Metrics in the text format of Prometheus.", .answers = {{200, "Text"}}}, metrics);
@@ -224,14 +281,19 @@ void add_system_routes(RouteTable& table, Services& services) {
        .answers = {{200, "Preview"}},
        .errors = {{422, "invalid_configuration"}}},
       preview_trigger);
-  table.push_back({.method = Method::get,
-                   .path = "/v1/events",
-                   .about = About::key_tenants,
-                   .needs = Needs::read,
-                   .runs = Runs::on_net,
-                   .doc = {.group = "System", .summary = "Events as they happen (SSE).", .answers = {{200, "Text"}}},
-                   .call = [&services](const RouteCall& call) { events(services, call); },
-                   .writes = false});
+  table.push_back(
+      {.method = Method::get,
+       .path = "/v1/events",
+       .about = About::key_tenants,
+       .needs = Needs::read,
+       .runs = Runs::on_net,
+       .doc = {.group = "System",
+               .summary = "Events as they happen (SSE). A stream that was not told all is told events.lost.",
+               .answers = {{200, "Text"}},
+               .errors = {{429, "too_many_streams"}}},
+       .call = [&services](const RouteCall& call) { events(services, call); },
+       .writes = false,
+       .lasts = true});
   table.push_back(
       {.method = Method::get,
        .path = "/openapi.json",
@@ -239,7 +301,12 @@ void add_system_routes(RouteTable& table, Services& services) {
        .needs = Needs::read,
        .runs = Runs::on_net,
        .doc = {.group = "System", .summary = "This reference as OpenAPI 3.1.", .answers = {{200, "Object"}}},
-       .call = [&table](const RouteCall& call) { call.reply->send(json_answer(200, openapi_of(table))); },
+       // Written once, when it is first asked for: the table is whole by then, and the net thread has other calls.
+       .call =
+           [&table, text = std::make_shared<std::string>()](const RouteCall& call) {
+             if (text->empty()) *text = openapi_of(table);
+             call.reply->send(json_answer(200, *text));
+           },
        .writes = false});
   for (const std::string_view path : {"/", "/page.css", "/page.js"}) {
     table.push_back({.method = Method::get,
@@ -251,8 +318,11 @@ void add_system_routes(RouteTable& table, Services& services) {
                      .call =
                          [path](const RouteCall& call) {
                            if (path == "/") return call.reply->send(html(std::string(page_html())));
-                           call.reply->send({.type = path == "/page.css" ? "text/css" : "text/javascript",
-                                             .body = std::string(path == "/page.css" ? page_css() : page_js())});
+                           const bool is_css = path == "/page.css";
+                           HttpResponse file{.type = is_css ? "text/css" : "text/javascript",
+                                             .body = std::string(is_css ? page_css() : page_js())};
+                           file.headers.push_back({.name = "cache-control", .value = "no-cache"});
+                           call.reply->send(std::move(file));
                          },
                      .writes = false});
   }

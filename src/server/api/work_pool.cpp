@@ -6,31 +6,38 @@
 
 namespace carillon::server {
 
-WorkPool::WorkPool(std::size_t threads, std::size_t waiting_max) : waiting_max_(waiting_max) {
-  for (std::size_t i = 0; i < threads; ++i) {
+WorkPool::WorkPool(const Options& options) : options_(options) {
+  for (std::size_t i = 0; i < options_.threads; ++i) {
     threads_.emplace_back([this] { work(); });
-    pthread_setname_np(threads_.back().native_handle(), "api");
+    pthread_setname_np(threads_.back().native_handle(), options_.name);
   }
 }
 
 WorkPool::~WorkPool() { stop(); }
 
-bool WorkPool::run(std::function<void()> work) {
+bool WorkPool::run(std::string_view whose, std::function<void()> work) {
   {
     const std::scoped_lock lock(mutex_);
-    if (ending_ || waiting_.size() >= waiting_max_) return false;
-    waiting_.push_back(std::move(work));
+    if (ending_ || waiting_ >= options_.waiting_max) return false;
+    auto line = lines_.find(whose);
+    if (line == lines_.end()) line = lines_.emplace(whose, Line{}).first;
+    if (line->second.waiting.size() >= options_.waiting_each) return false;
+    line->second.waiting.push_back(std::move(work));
+    ++waiting_;
+    line_up(line);
   }
   changed_.notify_one();
   return true;
 }
 
 void WorkPool::stop() {
-  std::deque<std::function<void()>> dropped;
+  Lines dropped;
   {
     const std::scoped_lock lock(mutex_);
     ending_ = true;
-    dropped.swap(waiting_);
+    turns_.clear();
+    for (auto& [whose, line] : lines_) dropped[whose].waiting.swap(line.waiting);
+    waiting_ = 0;
   }
   changed_.notify_all();
   for (std::thread& thread : threads_) {
@@ -38,16 +45,33 @@ void WorkPool::stop() {
   }
 }
 
+void WorkPool::line_up(Lines::iterator line) {
+  Line& one = line->second;
+  if (one.has_turn || one.waiting.empty() || one.running >= options_.running_each) return;
+  one.has_turn = true;
+  turns_.push_back(line);
+}
+
 void WorkPool::work() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [&] { return ending_ || !waiting_.empty(); });
-    if (waiting_.empty()) return;
-    const std::function<void()> next = std::move(waiting_.front());
-    waiting_.pop_front();
+    changed_.wait(lock, [&] { return ending_ || !turns_.empty(); });
+    if (turns_.empty()) return;
+    const Lines::iterator line = turns_.front();
+    turns_.pop_front();
+    line->second.has_turn = false;
+    std::function<void()> next = std::move(line->second.waiting.front());
+    line->second.waiting.pop_front();
+    --waiting_;
+    ++line->second.running;
+    line_up(line);
     lock.unlock();
     next();
+    next = nullptr;  // what it holds goes before others are let in
     lock.lock();
+    --line->second.running;
+    line_up(line);
+    if (line->second.running == 0 && line->second.waiting.empty()) lines_.erase(line);
   }
 }
 

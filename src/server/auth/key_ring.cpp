@@ -137,23 +137,31 @@ Result<NewKey> key_from_text(std::string_view text, Instant now) {
 }
 
 void KeyRing::put(ApiKey key) {
-  const std::scoped_lock lock(mutex_);
   const std::string id = key.id;
-  keys_.insert_or_assign(id, std::move(key));
+  bool is_new = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    is_new = keys_.insert_or_assign(id, std::move(key)).second;
+  }
+  if (!is_new) tell(id);
 }
 
 void KeyRing::remove(std::string_view id) {
-  const std::scoped_lock lock(mutex_);
-  if (const auto found = keys_.find(id); found != keys_.end()) keys_.erase(found);
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto found = keys_.find(id);
+    if (found == keys_.end()) return;
+    keys_.erase(found);
+  }
+  tell(id);
 }
 
-bool KeyRing::has_admin(Instant now) const {
-  const std::scoped_lock lock(mutex_);
-  return std::ranges::any_of(keys_, [&](const auto& entry) {
-    const ApiKey& key = entry.second;
-    return key.scope == Scope::admin && (!key.expires_at || *key.expires_at > now);
-  });
+void KeyRing::tell(std::string_view id) {
+  changes_.fetch_add(1, std::memory_order_release);
+  if (changed_) changed_(id);
 }
+
+bool KeyRing::has_admin(Instant now) const { return first_admin(now).has_value(); }
 
 std::optional<ApiKey> KeyRing::find(std::string_view id) const {
   const std::scoped_lock lock(mutex_);
@@ -178,7 +186,26 @@ std::optional<Caller> KeyRing::check(std::string_view text, Instant now) const {
   const std::string& stored = found == keys_.end() ? hash : found->second.hash;
   const bool equal = equal_in_constant_time(hash, stored);
   if (found == keys_.end() || !equal) return std::nullopt;
-  const ApiKey& key = found->second;
+  return caller_of(found->second, now);
+}
+
+std::optional<Caller> KeyRing::caller(std::string_view id, Instant now) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = keys_.find(id);
+  return found == keys_.end() ? std::nullopt : caller_of(found->second, now);
+}
+
+std::optional<Caller> KeyRing::first_admin(Instant now) const {
+  const std::scoped_lock lock(mutex_);
+  const ApiKey* first = nullptr;
+  for (const auto& [id, key] : keys_) {
+    if (key.scope != Scope::admin || !caller_of(key, now)) continue;
+    if (first == nullptr || key.created_at < first->created_at) first = &key;
+  }
+  return first == nullptr ? std::nullopt : caller_of(*first, now);
+}
+
+std::optional<Caller> KeyRing::caller_of(const ApiKey& key, Instant now) {
   if (key.expires_at && *key.expires_at <= now) return std::nullopt;
   return Caller{.id = key.id, .scope = key.scope, .tenants = key.tenants};
 }

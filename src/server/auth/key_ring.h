@@ -3,11 +3,15 @@
 // Kept in memory for speed and in the store as documents; the memory follows each change after its commit.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -51,17 +55,32 @@ class KeyRing {
   ~KeyRing() = default;
 
   // Any thread.
+  // A key that is put anew may do something else: what it has open ends, as with `remove`.
   void put(ApiKey key);
   void remove(std::string_view id);
   bool has_admin(Instant now) const;
   std::optional<ApiKey> find(std::string_view id) const;
+  // What the key of this id may now; nothing if it is not there, or its time is over.
+  std::optional<Caller> caller(std::string_view id, Instant now) const;
+  // The admin key that was made first, of those that are good.
+  std::optional<Caller> first_admin(Instant now) const;
   std::vector<ApiKey> all() const;
   // Nothing if there is no such key, it has another secret, or its time is over. `text` is what follows "Bearer ".
   std::optional<Caller> check(std::string_view text, Instant now) const;
 
+  // Called with the id of each key that is removed or replaced, after that. To be set before there are calls.
+  void on_change(std::function<void(std::string_view id)> changed) { changed_ = std::move(changed); }
+  // How many changes there have been: who remembers a caller for a moment sees that he has to ask again.
+  std::uint64_t changes() const { return changes_.load(std::memory_order_acquire); }
+
  private:
+  static std::optional<Caller> caller_of(const ApiKey& key, Instant now);
+  void tell(std::string_view id);
+
   mutable std::mutex mutex_;
   std::map<std::string, ApiKey, std::less<>> keys_;
+  std::atomic<std::uint64_t> changes_ = 0;
+  std::function<void(std::string_view id)> changed_;
 };
 
 }  // namespace carillon::server

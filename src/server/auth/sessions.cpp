@@ -1,7 +1,9 @@
 #include "server/auth/sessions.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "base/hole.h"
 #include "server/auth/digest.h"
 
 namespace carillon::server {
@@ -9,35 +11,48 @@ namespace carillon::server {
 namespace {
 
 constexpr std::size_t kTokenBytes = 32;
-constexpr std::chrono::hours kSessionLength(12);
-constexpr std::size_t kSessionsMax = 1000;
+
+// Those that end first go, until fewer than `most` are left of those that `counts`.
+template <typename Map, typename Counts>
+void make_room(Map& map, std::size_t most, Counts counts) {
+  const auto counted = [&](const auto& entry) { return counts(entry.second); };
+  while (static_cast<std::size_t>(std::ranges::count_if(map, counted)) >= most) {
+    auto first = map.end();
+    for (auto entry = map.begin(); entry != map.end(); ++entry) {
+      if (counted(*entry) && (first == map.end() || entry->second.until < first->second.until)) first = entry;
+    }
+    map.erase(first);
+  }
+}
 
 }  // namespace
 
-std::string Sessions::make_login(Caller caller, Instant now, std::chrono::minutes length) {
+std::string Sessions::make_login(std::string key, Instant now, std::chrono::minutes length) {
   std::string token = random_text(kTokenBytes);
   const std::scoped_lock lock(mutex_);
   std::erase_if(logins_, [&](const auto& entry) { return entry.second.until <= now; });
-  logins_.insert_or_assign(sha256_hex(token), Login{.caller = std::move(caller), .until = now + length});
+  make_room(logins_, kLoginsMax, [](const Login&) { return true; });
+  logins_.insert_or_assign(sha256_hex(token), Login{.key = std::move(key), .until = now + length});
   return token;
 }
 
-std::optional<Caller> Sessions::use_login(std::string_view token, Instant now) {
+std::optional<std::string> Sessions::use_login(std::string_view token, Instant now) {
   const std::scoped_lock lock(mutex_);
   auto login = logins_.extract(sha256_hex(token));
   if (!login || login.mapped().until <= now) return std::nullopt;
-  return std::move(login.mapped().caller);
+  return std::move(login.mapped().key);
 }
 
-std::string Sessions::begin(Caller caller, Instant now) {
-  std::string cookie = random_text(kTokenBytes);
+Sessions::Begun Sessions::begin(const Caller& caller, Instant now) {
+  Begun begun{.cookie = random_text(kTokenBytes), .csrf = random_text(kTokenBytes)};
+  Session session{.key = caller.id, .csrf = begun.csrf, .until = now + kLength};
+  if (reopened(Hole::session_outlives_key)) session.copy = caller;
   const std::scoped_lock lock(mutex_);
   std::erase_if(sessions_, [&](const auto& entry) { return entry.second.until <= now; });
-  while (sessions_.size() >= kSessionsMax) sessions_.erase(sessions_.begin());
-  sessions_.insert_or_assign(
-      sha256_hex(cookie),
-      Session{.caller = std::move(caller), .csrf = random_text(kTokenBytes), .until = now + kSessionLength});
-  return cookie;
+  make_room(sessions_, kOfKeyMax, [&](const Session& one) { return one.key == caller.id; });
+  make_room(sessions_, kAllMax, [](const Session&) { return true; });
+  sessions_.insert_or_assign(sha256_hex(begun.cookie), std::move(session));
+  return begun;
 }
 
 std::optional<Sessions::Session> Sessions::find(std::string_view cookie, Instant now) {
@@ -50,6 +65,13 @@ std::optional<Sessions::Session> Sessions::find(std::string_view cookie, Instant
 void Sessions::end(std::string_view cookie) {
   const std::scoped_lock lock(mutex_);
   sessions_.erase(sha256_hex(cookie));
+}
+
+void Sessions::end_of_key(std::string_view key) {
+  const auto is_its = [&](const auto& entry) { return entry.second.key == key; };
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(logins_, is_its);
+  if (!reopened(Hole::session_outlives_key)) std::erase_if(sessions_, is_its);
 }
 
 }  // namespace carillon::server

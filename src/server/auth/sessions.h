@@ -1,5 +1,7 @@
 // People at the page: a one-time login link or a key is exchanged for a cookie. In memory: a restart signs everybody
 // out.
+//
+// A session knows whose it is and nothing of what that key may: who finds one asks the key ring, at each call.
 #pragma once
 
 #include <chrono>
@@ -14,32 +16,43 @@
 
 namespace carillon::server {
 
-inline constexpr std::string_view kSessionCookie = "carillon_session";
-
 class Sessions {
  public:
+  // The oldest make room.
+  static constexpr std::size_t kOfKeyMax = 20;
+  static constexpr std::size_t kAllMax = 1000;
+  static constexpr std::size_t kLoginsMax = 100;  // links that nobody has used yet
+  static constexpr std::chrono::hours kLength{12};
+
   Sessions() = default;
   Sessions(const Sessions&) = delete;
   Sessions& operator=(const Sessions&) = delete;
   ~Sessions() = default;
 
-  // A token that signs its bearer in once, within `length`.
-  std::string make_login(Caller caller, Instant now, std::chrono::minutes length);
-  std::optional<Caller> use_login(std::string_view token, Instant now);
+  // A token that signs its bearer in once, within `length`, with the key of this id.
+  std::string make_login(std::string key, Instant now, std::chrono::minutes length);
+  // The key's id.
+  std::optional<std::string> use_login(std::string_view token, Instant now);
 
   struct Session {
-    Caller caller;
+    std::string key;   // its id
     std::string csrf;  // to be sent along with every write
     Instant until;
+    std::optional<Caller> copy;  // only for Hole::session_outlives_key
   };
-  // The cookie's value.
-  std::string begin(Caller caller, Instant now);
+  struct Begun {
+    std::string cookie;  // its value
+    std::string csrf;
+  };
+  Begun begin(const Caller& caller, Instant now);
   std::optional<Session> find(std::string_view cookie, Instant now);
   void end(std::string_view cookie);
+  // The key is gone, or may something else: its sessions and links end.
+  void end_of_key(std::string_view key);
 
  private:
   struct Login {
-    Caller caller;
+    std::string key;
     Instant until;
   };
   std::mutex mutex_;

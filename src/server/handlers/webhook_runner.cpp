@@ -4,10 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <deque>
-#include <map>
 
 #include "base/clock.h"
+#include "base/hole.h"
 #include "base/json_writer.h"
 #include "core/job_id.h"
 #include "engine/execution.h"
@@ -75,6 +74,7 @@ Result<std::string> webhook_body(const Run& run) {
 
 Result<WebhookCall> webhook_call(const Run& run, const WebhookTarget& target, Instant now) {
   WebhookCall call;
+  call.tenant = run.job.tenant;
   call.url = target.url;
   TRY_ASSIGN(call.body, webhook_body(run));
   call.timeout = std::min(run.job.timeout, target.timeout.value_or(run.job.timeout));
@@ -92,7 +92,7 @@ Result<WebhookCall> webhook_call(const Run& run, const WebhookTarget& target, In
 class WebhookRunner::Line : public std::enable_shared_from_this<WebhookRunner::Line> {
  public:
   Line(WebhookEnvironment environment, Options options)
-      : sender_(environment.sender.get()), environment_(std::move(environment)), options_(options) {
+      : sender_(environment.sender.get()), environment_(std::move(environment)), turns_(places_of(options)) {
     // Calls under way hold this line, and the sender holds them: it must not hold the sender in turn.
     environment_.sender.reset();
   }
@@ -101,58 +101,59 @@ class WebhookRunner::Line : public std::enable_shared_from_this<WebhookRunner::L
   ~Line() = default;
 
   void add(RunPtr run) {
-    std::string host = host_of(environment_.target(run->job.tenant, run->job.type));
-    waiting_.push_back({.run = std::move(run), .host = std::move(host)});
+    const std::string host = host_of(environment_.target(run->job.tenant, run->job.type));
+    const std::string tenant = whose(run->job.tenant);
+    turns_.add(tenant, host, std::move(run));
     go_on();
   }
 
  private:
-  struct Waiting {
-    RunPtr run;
-    std::string host;
-  };
+  using Turn = WebhookTurns<RunPtr>::Turn;
+
+  static std::string whose(const std::string& tenant) {
+    return reopened(Hole::breaker_of_all_tenants) ? std::string() : tenant;
+  }
+  static Options places_of(Options options) {
+    if (reopened(Hole::breaker_of_all_tenants)) options.of_one_tenant = options.at_once;
+    return options;
+  }
 
   void go_on() {
-    while (under_way_ < options_.at_once) {
-      const auto next =
-          std::ranges::find_if(waiting_, [&](const Waiting& one) { return by_host_[one.host] < options_.of_one_host; });
-      if (next == waiting_.end()) return;
-      const Waiting one = std::move(*next);
-      waiting_.erase(next);
-      begin(one);
+    while (const auto turn = turns_.next()) {
+      if (!begin(*turn)) turns_.ended(turn->tenant, turn->host);
     }
   }
 
-  void begin(const Waiting& one) {
-    const RunPtr& run = one.run;
-    if (!run->begin()) return;  // its node has taken it back
+  // Whether a call is under way.
+  bool begin(const Turn& turn) {
+    const RunPtr& run = turn.item;
+    if (!run->begin()) return false;  // its node has taken it back
     if (auto refused = refuse_to_start(run, *environment_.port)) {
       environment_.finished->put(*std::move(refused));
-      return;
+      return false;
     }
     const auto target = environment_.target(run->job.tenant, run->job.type);
     if (!target) {
       end(run, fail(fmt::format("there is no webhook for type \"{}\"", run->job.type), "no_handler"));
-      return;
+      return false;
     }
     auto call = webhook_call(*run, *target, system_now());
     if (!call) {
       end(run, fail(fmt::format("cannot write the job for its webhook: {}", call.error().message), "refused"));
-      return;
+      return false;
     }
     call->stop = [run, port = environment_.port] {
       return run->stop_requested || port->boot() >= run->lease_until.load();
     };
-    ++under_way_;
-    ++by_host_[one.host];
-    sender_->send(*std::move(call), [line = shared_from_this(), run, host = one.host](const WebhookAnswer& answer) {
-      line->answered(run, host, answer);
+    sender_->send(*std::move(call), [line = shared_from_this(), run, tenant = turn.tenant,
+                                     host = turn.host](const WebhookAnswer& answer) {
+      line->turns_.ended(tenant, host);
+      line->answered(run, answer);
     });
+    return true;
   }
 
-  void answered(const RunPtr& run, const std::string& host, const WebhookAnswer& answer) {
-    --under_way_;
-    if (--by_host_[host] == 0) by_host_.erase(host);
+  void answered(const RunPtr& run, const WebhookAnswer& answer) {
     end(run, outcome_of(answer, run->job.tenant, system_now(), environment_.port->job_defaults()));
     go_on();
   }
@@ -164,10 +165,7 @@ class WebhookRunner::Line : public std::enable_shared_from_this<WebhookRunner::L
 
   WebhookSender* const sender_;
   WebhookEnvironment environment_;
-  const Options options_;
-  std::deque<Waiting> waiting_;
-  std::size_t under_way_ = 0;
-  std::map<std::string, std::size_t> by_host_;
+  WebhookTurns<RunPtr> turns_;
 };
 
 WebhookRunner::WebhookRunner(WebhookEnvironment environment, Options options)

@@ -11,6 +11,7 @@
 #include "engine/runner.h"
 #include "server/handlers/webhook_config.h"
 #include "server/handlers/webhook_sender.h"
+#include "server/handlers/webhook_turns.h"
 
 namespace carillon::server {
 
@@ -22,14 +23,11 @@ struct WebhookEnvironment {
   std::function<std::optional<WebhookTarget>(std::string_view tenant, std::string_view type)> target;
 };
 
-// No thread waits for an answer. A host takes at most `of_one_host` of the places, so that one which is slow to answer
-// leaves room for the others.
+// No thread waits for an answer. Tenants, and the hosts of each, have their own share of the places, so that one which
+// is slow to answer leaves room for the others.
 class WebhookRunner final : public Runner {
  public:
-  struct Options {
-    std::size_t at_once = 256;
-    std::size_t of_one_host = 64;
-  };
+  using Options = WebhookPlaces;
   explicit WebhookRunner(WebhookEnvironment environment) : WebhookRunner(std::move(environment), Options()) {}
   WebhookRunner(WebhookEnvironment environment, Options options);
   WebhookRunner(const WebhookRunner&) = delete;

@@ -16,6 +16,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/hole.h"
 #include "carillon/version.h"
 #include "server/handlers/curl_ready.h"
 
@@ -26,8 +27,9 @@ namespace {
 constexpr std::size_t kHeaderBytesMax = 64 << 10;  // of all headers of an answer
 constexpr int kLookMs = 100;                       // how often calls are asked whether to stop
 constexpr int kIdleMs = 60'000;
-constexpr std::size_t kBreakersMax = 10'000;
-constexpr long kConnectionsMax = 256;  // kept open
+constexpr std::size_t kBreakersMax = 10'000;       // hosts that have not answered
+constexpr std::size_t kBreakersOfTenantMax = 500;  // of these
+constexpr long kConnectionsMax = 256;              // kept open
 
 struct FreeList {
   void operator()(curl_slist* list) const { curl_slist_free_all(list); }
@@ -45,13 +47,20 @@ struct FreeEasy {
   void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
 };
 
+// A host as one tenant knows it.
+struct BreakerKey {
+  std::string tenant;
+  std::string host;  // with its port
+};
+
 // One call under way. Only the sender's thread.
 struct Transfer {
   WebhookCall call;
   WebhookSender::Done done;
   HttpUrl url;
-  std::string breaker;  // its key
-  const AddressGuard* guard = nullptr;
+  std::uint64_t id = 0;
+  BreakerKey breaker;
+  std::shared_ptr<const AddressGuard> guard;
 
   std::unique_ptr<CURL, FreeEasy> easy;
   List headers;
@@ -186,10 +195,12 @@ void set_up(Transfer& transfer, const WebhookSender::Options& options) {
   }
 }
 
+// What a name resolves to here is not told to whoever chose it: he could read the network off it.
 std::string blocked_text(const Transfer& transfer) {
   return fmt::format(
-      "the webhook's host {} is at {}, which may not be reached; the operator may allow it under [webhooks] allow",
-      transfer.url.host, transfer.blocked);
+      "the webhook's host {} is at an address that may not be reached; the operator may allow it under [webhooks] "
+      "allow",
+      transfer.url.host);
 }
 
 void read_answer(Transfer& transfer, CURLcode code) {
@@ -229,29 +240,30 @@ CURLM* make_multi() {
 class Breakers {
  public:
   // How long to leave it alone; nothing: go on, and `report` how it went.
-  std::optional<Duration> closed_for(const std::string& host, Duration now) {
-    const auto found = hosts_.find(host);
-    if (found == hosts_.end() || found->second.failures < kBreakerFailures) return std::nullopt;
+  std::optional<Duration> closed_for(const BreakerKey& key, Duration now) {
+    const auto tenant = tenants_.find(key.tenant);
+    if (tenant == tenants_.end()) return std::nullopt;
+    const auto found = tenant->second.find(key.host);
+    if (found == tenant->second.end() || found->second.failures < kBreakerFailures) return std::nullopt;
     Host& state = found->second;
     if (now < state.open_until) return state.open_until - now;
     // Others wait for what this one finds.
     state.open_until = now + kBreakerPause;
     return std::nullopt;
   }
-  void report(const std::string& host, WebhookAnswer::Kind kind, Duration now) {
+  void report(const BreakerKey& key, WebhookAnswer::Kind kind, Duration now) {
     switch (kind) {
-      case WebhookAnswer::Kind::answered: hosts_.erase(host); return;
+      case WebhookAnswer::Kind::answered: forget(key); return;
       case WebhookAnswer::Kind::timed_out:
       case WebhookAnswer::Kind::unreachable: break;
       case WebhookAnswer::Kind::blocked:
       case WebhookAnswer::Kind::breaker_open:
       case WebhookAnswer::Kind::cancelled: return;
     }
-    if (hosts_.size() >= kBreakersMax && !hosts_.contains(host)) {
-      std::erase_if(hosts_, [&](const auto& entry) { return entry.second.open_until <= now; });
-      if (hosts_.size() >= kBreakersMax) return;
-    }
-    Host& state = hosts_[host];
+    if (!has_room_for(key, now)) return;
+    const auto [host, is_new] = tenants_[key.tenant].try_emplace(key.host);
+    if (is_new) ++count_;
+    Host& state = host->second;
     if (state.failures < kBreakerFailures) ++state.failures;
     if (state.failures >= kBreakerFailures) state.open_until = now + kBreakerPause;
   }
@@ -261,7 +273,34 @@ class Breakers {
     int failures = 0;  // in a row
     Duration open_until{};
   };
-  std::map<std::string, Host> hosts_;
+  using Hosts = std::map<std::string, Host>;
+
+  void forget(const BreakerKey& key) {
+    const auto tenant = tenants_.find(key.tenant);
+    if (tenant == tenants_.end()) return;
+    count_ -= tenant->second.erase(key.host);
+    if (tenant->second.empty()) tenants_.erase(tenant);
+  }
+  std::size_t known_of(const BreakerKey& key) const {
+    const auto tenant = tenants_.find(key.tenant);
+    return tenant == tenants_.end() ? 0 : tenant->second.size();
+  }
+  bool is_full_for(const BreakerKey& key) const {
+    return count_ >= kBreakersMax || known_of(key) >= kBreakersOfTenantMax;
+  }
+  bool has_room_for(const BreakerKey& key, Duration now) {
+    const auto tenant = tenants_.find(key.tenant);
+    if (tenant != tenants_.end() && tenant->second.contains(key.host)) return true;
+    if (!is_full_for(key)) return true;
+    for (auto& [name, hosts] : tenants_) {
+      count_ -= std::erase_if(hosts, [&](const auto& entry) { return entry.second.open_until <= now; });
+    }
+    std::erase_if(tenants_, [](const auto& entry) { return entry.second.empty(); });
+    return !is_full_for(key);
+  }
+
+  std::map<std::string, Hosts> tenants_;
+  std::size_t count_ = 0;  // of hosts
 };
 
 }  // namespace
@@ -304,7 +343,7 @@ class WebhookSender::Parts {
     auto transfer = std::make_unique<Transfer>();
     transfer->call = std::move(call);
     transfer->done = std::move(done);
-    transfer->guard = &options_.guard;
+    transfer->guard = guard_;
     auto url = parse_http_url(transfer->call.url);
     if (!url) {
       transfer->answer.kind = WebhookAnswer::Kind::unreachable;
@@ -313,11 +352,14 @@ class WebhookSender::Parts {
       return;
     }
     transfer->url = *std::move(url);
-    transfer->breaker = fmt::format("{}:{}", transfer->url.host, transfer->url.port);
+    transfer->id = id;
+    transfer->breaker = {.tenant = reopened(Hole::breaker_of_all_tenants) ? std::string() : transfer->call.tenant,
+                         .host = fmt::format("{}:{}", transfer->url.host, transfer->url.port)};
     // Whatever a resolver would make of it.
     if (transfer->url.literal && !transfer->may_reach(transfer->url.literal, transfer->url.port)) {
       transfer->answer.kind = WebhookAnswer::Kind::blocked;
       transfer->answer.error = blocked_text(*transfer);
+      tell_if_blocked(*transfer);
       transfer->done(std::move(transfer->answer));
       return;
     }
@@ -332,6 +374,8 @@ class WebhookSender::Parts {
     transfers_[id] = std::move(transfer);
   }
 
+  void set_guard(AddressGuard guard) { guard_ = std::make_shared<const AddressGuard>(std::move(guard)); }
+
   void cut_off(std::uint64_t id) {
     const auto found = transfers_.find(id);
     if (found == transfers_.end()) return;
@@ -340,6 +384,11 @@ class WebhookSender::Parts {
   }
 
  private:
+  void tell_if_blocked(const Transfer& transfer) const {
+    if (transfer.answer.kind != WebhookAnswer::Kind::blocked || !options_.on_blocked) return;
+    options_.on_blocked(transfer.url.host, transfer.blocked);
+  }
+
   using Transfers = std::map<std::uint64_t, std::unique_ptr<Transfer>>;
 
   void work() {
@@ -385,8 +434,8 @@ class WebhookSender::Parts {
       Transfer* transfer = nullptr;
       curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
       read_answer(*transfer, code);
-      const auto found =
-          std::ranges::find_if(transfers_, [&](const auto& entry) { return entry.second.get() == transfer; });
+      tell_if_blocked(*transfer);
+      const auto found = transfers_.find(transfer->id);
       CHECK(found != transfers_.end());
       finish(found);
     }
@@ -417,6 +466,7 @@ class WebhookSender::Parts {
   std::atomic<std::uint64_t> last_id_ = 0;
 
   // Only the thread.
+  std::shared_ptr<const AddressGuard> guard_ = std::make_shared<const AddressGuard>(options_.guard);
   Transfers transfers_;
   Breakers breakers_;
   Duration look_at_{};
@@ -443,6 +493,10 @@ std::uint64_t WebhookSender::send(WebhookCall call, Done done) {
 
 void WebhookSender::cancel(std::uint64_t id) {
   parts_->post([parts = parts_.get(), id] { parts->cut_off(id); });
+}
+
+void WebhookSender::set_guard(AddressGuard guard) {
+  parts_->post([parts = parts_.get(), guard = std::move(guard)] { parts->set_guard(guard); });
 }
 
 void WebhookSender::post(std::function<void()> task) { parts_->post(std::move(task)); }

@@ -4,8 +4,9 @@
 // resolved to before. A connection that is used again is vetted again. There are no redirects, no proxy, no cookies and
 // no decompression; an answer is read up to 64 KiB.
 //
-// The breaker: a host (with its port) that has not answered five calls in a row is left alone for 30 s. Then one call
-// tries it; if that gets no answer either, another 30 s pass. Any answer, whatever its status, closes the breaker.
+// The breaker: a host (with its port) that has not answered five calls of a tenant in a row is left alone by that
+// tenant for 30 s. Then one call tries it; if that gets no answer either, another 30 s pass. Any answer, whatever its
+// status, closes the breaker. What one tenant meets is nothing to the others: its path may hang where theirs do not.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +31,7 @@ struct WebhookHeader {
 };
 
 struct WebhookCall {
+  std::string tenant;  // whose it is
   std::string url;
   std::vector<WebhookHeader> headers;
   std::string body;
@@ -42,6 +44,9 @@ class WebhookSender {
   struct Options {
     AddressGuard guard;
     std::string ca_file;  // "": the system's
+    // What a name led to that must not be reached: for the operator, never for whoever chose the name. On the sender's
+    // thread.
+    std::function<void(const std::string& host, const std::string& where)> on_blocked;
     // Instead of looking names up: the addresses of a host. For tests.
     std::function<std::vector<std::string>(const std::string& host)> resolve;
   };
@@ -57,6 +62,8 @@ class WebhookSender {
   std::uint64_t send(WebhookCall call, Done done);
   // Cut off, unless it has ended. May come from any thread.
   void cancel(std::uint64_t id);
+  // Calls that begin from now on are vetted by this one. Any thread.
+  void set_guard(AddressGuard guard);
   // Runs it on the sender's thread, in order. It must not block.
   void post(std::function<void()> task);
 

@@ -1,5 +1,7 @@
 #include "server/http/connection.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 #include <variant>
@@ -14,6 +16,10 @@ namespace {
 // What is read ahead of requests that must wait, so that the end of the connection is noticed.
 constexpr std::size_t kReadAheadMax = std::size_t{16} * 1024;
 constexpr std::size_t kDiscardMax = std::size_t{256} * 1024;
+// Less is not counted: there are no more of these than connections and calls.
+constexpr std::size_t kUncountedMax = std::size_t{4} * 1024;
+// A body is there as it came, and once more in the hands of those who read it.
+constexpr std::size_t kBodyFactor = 2;
 
 // Sets a flag for as long as it lives.
 class Busy {
@@ -31,7 +37,11 @@ class Busy {
 }  // namespace
 
 Connection::Connection(Service& service, std::string peer)
-    : service_(service), peer_(std::move(peer)), reader_(service.options.head_max) {}
+    : service_(service),
+      peer_(std::move(peer)),
+      reader_(service.options.head_max),
+      account_(service.budget->account(peer_)),
+      held_(service.budget, account_) {}
 
 // ---- What happened ---------------------------------------------------------------------------------------------
 
@@ -46,6 +56,7 @@ void Connection::received(std::string_view bytes) {
 
 void Connection::input_ended() {
   peer_ended_ = true;
+  link_->client = ClientState::silent;
   const auto streams = [](const Exchange& exchange) { return exchange.state == Exchange::State::streaming; };
   if (std::ranges::any_of(exchanges_, streams)) aborted_ = true;
   call_gone();
@@ -54,7 +65,8 @@ void Connection::input_ended() {
 
 void Connection::sent(std::size_t bytes) {
   progressed_ = true;
-  *unsent_ -= output_.sent(bytes);
+  link_->unsent -= output_.sent(bytes);
+  hold_output();
 }
 
 void Connection::handle(Mail mail) {
@@ -62,7 +74,7 @@ void Connection::handle(Mail mail) {
   if (exchange != nullptr) {
     std::visit([&](auto& content) { accept(*exchange, std::move(content)); }, mail.content);
   } else if (const auto* const text = std::get_if<TextMail>(&mail.content)) {
-    *unsent_ -= text->text.size();
+    link_->unsent -= text->text.size();
   }
 }
 
@@ -74,6 +86,7 @@ void Connection::proceed() {
     moved = read_some();
     if (write_some()) moved = true;
   }
+  hold_output();
 }
 
 void Connection::refuse(const Refusal& refusal) {
@@ -82,7 +95,10 @@ void Connection::refuse(const Refusal& refusal) {
   input_over_ = true;
   refused_ = true;
   owes_continue_ = false;
-  answer(exchange, error_response(refusal.status, refusal.code, refusal.message));
+  body_.reset();
+  const bool passes = refusal.status == 429 || refusal.status == 503;
+  answer(exchange, passes ? busy_response(refusal.status, refusal.code, refusal.message)
+                          : error_response(refusal.status, refusal.code, refusal.message));
 }
 
 void Connection::drain() {
@@ -98,6 +114,9 @@ void Connection::drain() {
 
 void Connection::lost() {
   lost_ = true;
+  link_->client = ClientState::gone;
+  held_.set(0);
+  body_.reset();
   for (const Exchange& exchange : exchanges_) {
     if (exchange.over) exchange.over->store(true);
   }
@@ -169,7 +188,7 @@ Connection::Phase Connection::phase() const {
 
 bool Connection::may_parse() const {
   if (aborted_ || input_over_ || exchanges_.size() >= service_.options.pipelined_max) return false;
-  if (*unsent_ > service_.options.unsent_max) return false;
+  if (unsent() > service_.options.pipelined_bytes_max) return false;
   // The first has nothing but the end of the connection to mark the end of a stream.
   return exchanges_.empty() || !(exchanges_.back().http_1_0 || service_.draining);
 }
@@ -181,7 +200,7 @@ bool Connection::read_some() {
     switch (reader_.next()) {
       case RequestReader::Step::need_more:
         if (peer_ended_) input_over_ = true;
-        return any;
+        return !hold_chunks() || any;
       case RequestReader::Step::head: read_head(); break;
       case RequestReader::Step::request: dispatch_request(); break;
       case RequestReader::Step::refused: refuse(reader_.refusal()); break;
@@ -194,21 +213,75 @@ bool Connection::read_some() {
 void Connection::read_head() {
   reader_.head().peer = peer_;
   std::size_t body_max = service_.options.body_max;
-  std::optional<HttpResponse> refusal;
-  if (service_.on_head) refusal = service_.on_head(reader_.head(), body_max);
-  if (!refusal) {
-    reader_.allow_body(body_max);
-    owes_continue_ = reader_.expects_continue() && reader_.has_body() && reader_.unread() == 0;
-    return;
+  if (service_.on_head) {
+    if (auto refusal = service_.on_head(reader_.head(), body_max)) return refuse_head(*std::move(refusal), true);
   }
+  reader_.allow_body(body_max);
+  // One that is too large is told so by the reader, and takes nothing.
+  const bool fits = reader_.body_length().value_or(0) <= body_max;
+  if (auto refusal = fits ? take_account() : std::nullopt) return refuse_head(*std::move(refusal), false);
+  owes_continue_ = reader_.expects_continue() && reader_.has_body() && reader_.unread() == 0;
+}
+
+void Connection::refuse_head(HttpResponse response, bool keep_alive) {
   Exchange& exchange = add_exchange();
   exchange.head_only = reader_.head().method == Method::head;
   exchange.http_1_0 = reader_.is_http_1_0();
-  exchange.keep_alive = reader_.keep_alive() && !reader_.has_body();
+  exchange.keep_alive = keep_alive && reader_.keep_alive() && !reader_.has_body();
   if (!exchange.keep_alive) input_over_ = true;
   refused_ = reader_.has_body();
   skips_request_ = true;
-  answer(exchange, *std::move(refusal));
+  answer(exchange, std::move(response));
+}
+
+// Puts the request on its account, with what its body will take if that is known. An answer: there is no room.
+std::optional<HttpResponse> Connection::take_account() {
+  const HttpRequest& head = reader_.head();
+  const std::string& name = head.payer.empty() ? peer_ : head.payer;
+  if (std::shared_ptr<Account> account = service_.budget->account(name); account != account_) {
+    const std::size_t held = held_.bytes();
+    held_ = ByteHold(service_.budget, account);
+    held_.set(held);
+    account_ = std::move(account);
+  }
+  if (head.is_vital) return std::nullopt;
+  if (service_.budget->for_call(*account_) != Budget::Room::enough) {
+    return busy_response(429, "too_many_calls",
+                         fmt::format("{} calls of this key are under way, as many as are allowed; try again",
+                                     service_.budget->limits().calls_each));
+  }
+  const std::size_t length = kBodyFactor * reader_.body_length().value_or(0);
+  if (const Budget::Room room = service_.budget->for_bytes(*account_, length); room != Budget::Room::enough) {
+    return refused_for_room(room);
+  }
+  if (length <= kUncountedMax) return std::nullopt;
+  body_ = std::make_shared<ByteHold>(service_.budget, account_);
+  body_->set(length);
+  return std::nullopt;
+}
+
+// What has come of a body whose length nobody has said. False: it is refused.
+bool Connection::hold_chunks() {
+  if (reader_.phase() != RequestReader::Phase::body || skips_request_ || reader_.body_length()) return true;
+  const std::size_t bytes = kBodyFactor * reader_.head().body.size();
+  if (bytes <= kUncountedMax || (body_ && bytes <= body_->bytes())) return true;
+  const std::size_t more = bytes - (body_ ? body_->bytes() : 0);
+  if (const Budget::Room room = service_.budget->for_bytes(*account_, more); room != Budget::Room::enough) {
+    const bool is_own = room == Budget::Room::none_for_account;
+    refuse({.status = is_own ? 429 : 503,
+            .code = is_own ? "too_many_bytes" : "overloaded",
+            .message = "too many bodies and answers are under way; try again"});
+    return false;
+  }
+  if (!body_) body_ = std::make_shared<ByteHold>(service_.budget, account_);
+  body_->set(bytes);
+  return true;
+}
+
+void Connection::hold_output() {
+  if (lost_) return;
+  const std::size_t bytes = unsent() + reader_.unread();
+  held_.set(bytes <= kUncountedMax ? 0 : bytes);
 }
 
 void Connection::dispatch_request() {
@@ -223,11 +296,16 @@ void Connection::dispatch_request() {
   if (!exchange.keep_alive) input_over_ = true;
   owes_continue_ = false;
   HttpRequest request = reader_.take();
+  exchange.body = std::exchange(body_, nullptr);
+  request.held = exchange.body;
   exchange.head_only = request.method == Method::head;
+  exchange.call = CallHold(account_);
   service_.dispatch(std::move(request), make_reply({.mailbox = service_.mailbox,
                                                     .connection = weak_from_this(),
-                                                    .unsent = unsent_,
+                                                    .link = link_,
                                                     .unsent_max = service_.options.unsent_max,
+                                                    .budget = service_.budget,
+                                                    .account = account_,
                                                     .number = number}));
 }
 
@@ -242,8 +320,9 @@ Connection::Exchange* Connection::find(std::uint64_t number) {
 
 void Connection::answer(Exchange& exchange, HttpResponse response) {
   exchange.state = Exchange::State::ready;
+  exchange.body.reset();
   exchange.counted = response.body.size();
-  *unsent_ += exchange.counted;
+  link_->unsent += exchange.counted;
   exchange.response = std::move(response);
 }
 
@@ -267,7 +346,7 @@ void Connection::accept(Exchange& exchange, StreamMail mail) {
 
 void Connection::accept(Exchange& exchange, const TextMail& mail) {
   if (exchange.state != Exchange::State::streaming) {
-    *unsent_ -= mail.text.size();
+    link_->unsent -= mail.text.size();
     return;
   }
   exchange.counted += mail.text.size();
@@ -334,7 +413,7 @@ bool Connection::write_front() {
     if (with_body) {
       output_.add(std::move(exchange.response->body), counted);
     } else {
-      *unsent_ -= counted;
+      link_->unsent -= counted;
     }
     return true;
   }

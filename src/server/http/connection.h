@@ -2,6 +2,7 @@
 // in any order, bytes go out in the order of the requests. Net thread only.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -27,6 +28,7 @@ struct Service {
   HttpServer::Dispatch dispatch;
   HttpServer::OnHead on_head;
   std::shared_ptr<Mailbox> mailbox;
+  std::shared_ptr<Budget> budget;
   DateCache date;
   bool draining = false;
 };
@@ -85,11 +87,17 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::string text;                      // of a stream, framed, not yet written
     std::shared_ptr<StreamOver> over;      // of a stream
     std::function<void()> gone;
+    CallHold call;
+    std::shared_ptr<ByteHold> body;  // what was made of it may be there until the answer
   };
 
   bool may_parse() const;
   bool read_some();
   void read_head();
+  void refuse_head(HttpResponse response, bool keep_alive);
+  std::optional<HttpResponse> take_account();
+  bool hold_chunks();
+  void hold_output();
   void dispatch_request();
   bool write_some();
   void write_head(Exchange& exchange, Framing framing);
@@ -106,12 +114,17 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::vector<std::function<void()>> take_gone();
   void call_gone();
   Phase phase() const;
+  // Bytes of answers; those that are due with their heads.
+  std::size_t unsent() const { return std::max(link_->unsent.load(), output_.bytes()); }
 
   Service& service_;
   const std::string peer_;
-  const std::shared_ptr<Unsent> unsent_ = std::make_shared<Unsent>(0);
+  const std::shared_ptr<ClientLink> link_ = std::make_shared<ClientLink>();
   RequestReader reader_;
   OutputQueue output_;
+  std::shared_ptr<Account> account_;  // of the last request
+  ByteHold held_;                     // for what is not sent and not read
+  std::shared_ptr<ByteHold> body_;    // for the body that is coming
   std::deque<Exchange> exchanges_;
   std::uint64_t first_ = 0;  // the number of the first exchange
   bool input_over_ = false;  // no more requests are read

@@ -84,6 +84,7 @@ class Session : public std::enable_shared_from_this<Session> {
   bool has_mail = false;
   // Set if it was one too many.
   bool is_surplus = false;
+  std::string address;  // of the client
 
  private:
   // False if the client is gone.
@@ -200,6 +201,7 @@ class HttpServer::Impl {
                  .dispatch = std::move(dispatch),
                  .on_head = std::move(on_head),
                  .mailbox = std::make_shared<Mailbox>([this] { asio::post(io_, [this] { read_mail(); }); })} {
+    service_.budget = std::make_shared<Budget>(service_.options.budget);
     shared_.read_buffer = read_buffer_;
     shared_.on_closed = [this](Session& session) { forget(session); };
   }
@@ -211,7 +213,7 @@ class HttpServer::Impl {
     service_.mailbox->close();
   }
 
-  Result<void> start() {
+  Result<void> listen() {
     CHECK(!thread_.joinable());
     const HttpOptions& options = service_.options;
     ErrorCodeOf ec;
@@ -239,6 +241,11 @@ class HttpServer::Impl {
       return error;
     }
     port_ = acceptor_.local_endpoint(ec).port();
+    return {};
+  }
+
+  Result<void> start() {
+    if (!acceptor_.is_open()) TRY(listen());
     accept();
     thread_ = std::thread([this] {
       pthread_setname_np(pthread_self(), "net");
@@ -258,6 +265,7 @@ class HttpServer::Impl {
 
   std::uint16_t port() const { return port_; }
   std::size_t connections() const { return connections_; }
+  UnderWay under_way() const { return {.bytes = service_.budget->bytes(), .peak = service_.budget->take_peak()}; }
 
  private:
   void accept() {
@@ -278,32 +286,48 @@ class HttpServer::Impl {
   }
 
   void welcome(tcp::socket socket) {
-    const std::size_t limit = service_.options.connections_max;
-    const bool is_surplus = served_ >= limit;
-    if (is_surplus && sessions_.size() - served_ >= kRefusedMax) return;
+    const HttpOptions& options = service_.options;
     ErrorCodeOf ec;
-    socket.non_blocking(true, ec);
-    if (ec) return;
-    socket.set_option(tcp::no_delay(true), ec);
     const tcp::endpoint peer = socket.remote_endpoint(ec);
     if (ec) return;
-    auto connection = std::make_shared<Connection>(service_, peer.address().to_string());
+    const std::string address = peer.address().to_string();
+    std::size_t& from_address = from_[address];
+    const bool is_surplus = served_ >= options.connections_max || from_address >= options.connections_each;
+    if (is_surplus && sessions_.size() - served_ >= kRefusedMax) return forget_address(address);
+    socket.non_blocking(true, ec);
+    if (ec) return forget_address(address);
+    socket.set_option(tcp::no_delay(true), ec);
+    auto connection = std::make_shared<Connection>(service_, address);
     Connection* const key = connection.get();
     auto session = std::make_shared<Session>(std::move(socket), std::move(connection), shared_);
     sessions_.emplace(key, session);
     connections_ = sessions_.size();
     session->is_surplus = is_surplus;
-    if (!is_surplus) ++served_;
+    session->address = address;
     if (is_surplus) {
+      const bool is_address = served_ < options.connections_max;
       key->refuse({.status = 503,
                    .code = "too_many_connections",
-                   .message = fmt::format("{} connections are open, as many as are allowed", limit)});
+                   .message = fmt::format("{} connections are open{}, as many as are allowed",
+                                          is_address ? options.connections_each : options.connections_max,
+                                          is_address ? " from this address" : "")});
+    } else {
+      ++served_;
+      ++from_address;
     }
     session->proceed();
   }
 
+  void forget_address(const std::string& address) {
+    if (const auto found = from_.find(address); found != from_.end() && found->second == 0) from_.erase(found);
+  }
+
   void forget(Session& session) {
-    if (!session.is_surplus) --served_;
+    if (!session.is_surplus) {
+      --served_;
+      --from_[session.address];
+    }
+    forget_address(session.address);
     sessions_.erase(&session.connection());
     connections_ = sessions_.size();
     if (service_.draining && sessions_.empty()) finish();
@@ -371,7 +395,8 @@ class HttpServer::Impl {
   asio::steady_timer accept_timer_{io_};
   asio::steady_timer drain_timer_{io_};
   std::unordered_map<Connection*, std::shared_ptr<Session>> sessions_;
-  std::size_t served_ = 0;  // of the sessions, without those that were refused
+  std::unordered_map<std::string, std::size_t> from_;  // how many are served of each address
+  std::size_t served_ = 0;                             // of the sessions, without those that were refused
   std::atomic<std::size_t> connections_ = 0;
   std::uint16_t port_ = 0;
 
@@ -383,9 +408,11 @@ HttpServer::HttpServer(HttpOptions options, Dispatch dispatch, OnHead on_head)
     : impl_(std::make_unique<Impl>(std::move(options), std::move(dispatch), std::move(on_head))) {}
 HttpServer::~HttpServer() = default;
 
+Result<void> HttpServer::listen() { return impl_->listen(); }
 Result<void> HttpServer::start() { return impl_->start(); }
 std::uint16_t HttpServer::port() const { return impl_->port(); }
 void HttpServer::stop(std::chrono::milliseconds drain) { impl_->stop(drain); }
 std::size_t HttpServer::connections() const { return impl_->connections(); }
+HttpServer::UnderWay HttpServer::under_way() const { return impl_->under_way(); }
 
 }  // namespace carillon::server

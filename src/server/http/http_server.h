@@ -12,6 +12,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "server/http/budget.h"
 #include "server/http/message.h"
 #include "server/http/reply.h"
 
@@ -22,9 +23,12 @@ struct HttpOptions {
   std::uint16_t port = 7440;  // 0: any that is free
   std::size_t connections_max = 10'000;
   std::size_t head_max = std::size_t{16} * 1024;
-  std::size_t body_max = std::size_t{1024} * 1024;         // unless `on_head` says otherwise
-  std::size_t pipelined_max = 64;                          // requests of one connection whose answers are not sent
-  std::size_t unsent_max = std::size_t{64} * 1024 * 1024;  // bytes of answers that one connection does not read
+  std::size_t body_max = std::size_t{1024} * 1024;           // unless `on_head` says otherwise
+  std::size_t connections_each = 8'000;                      // from one address
+  std::size_t pipelined_max = 16;                            // requests of one connection whose answers are not sent
+  std::size_t unsent_max = std::size_t{1024} * 1024;         // bytes of a stream that its client does not read
+  std::size_t pipelined_bytes_max = std::size_t{64} * 1024;  // unsent bytes, beyond which no next request is read
+  Budget::Limits budget;                                     // of bodies and answers under way
   std::chrono::milliseconds head_time = std::chrono::seconds(10);   // from its first byte to its end
   std::chrono::milliseconds body_time = std::chrono::seconds(60);   // the whole body
   std::chrono::milliseconds idle_time = std::chrono::seconds(75);   // between requests
@@ -35,7 +39,7 @@ class HttpServer {
  public:
   using Dispatch = std::function<void(HttpRequest, Reply)>;
   // Asked when a head is complete, before its body is read: an answer refuses the request; `body_max` may be raised,
-  // and `admitted` left for `dispatch`.
+  // `payer` named, and `admitted` left for `dispatch`.
   using OnHead = std::function<std::optional<HttpResponse>(HttpRequest& head, std::size_t& body_max)>;
 
   HttpServer(HttpOptions options, Dispatch dispatch, OnHead on_head = {});
@@ -44,13 +48,21 @@ class HttpServer {
   // Stops, if that was not done.
   ~HttpServer();
 
-  // Listens; calls come from now on. The error names the address.
+  // Takes the address; whoever connects waits for `start`. The error names the address.
+  Result<void> listen();
+  // Listens, if that was not done; calls come from now on.
   Result<void> start();
   std::uint16_t port() const;
   // New connections are refused, idle ones closed, streams ended; answers that are due are given for `drain`, then all
   // is closed. Waits for that; may be called twice, but not from a call of the server.
   void stop(std::chrono::milliseconds drain);
   std::size_t connections() const;
+  // Of bodies and answers: now, and at the most since this was asked before.
+  struct UnderWay {
+    std::size_t bytes;
+    std::size_t peak;
+  };
+  UnderWay under_way() const;
 
  private:
   class Impl;

@@ -13,13 +13,17 @@
 #include <vector>
 
 #include "server/http/message.h"
+#include "server/http/reply.h"
 
 namespace carillon::server {
 
 class Connection;
 
-// Bytes of answers that a connection has not sent; streams add to it from any thread.
-using Unsent = std::atomic<std::size_t>;
+// What other threads know of a connection.
+struct ClientLink {
+  std::atomic<std::size_t> unsent = 0;  // bytes of answers; streams add to it from any thread
+  std::atomic<ClientState> client = ClientState::there;
+};
 
 // Set when nothing more of a stream will be sent.
 using StreamOver = std::atomic<bool>;

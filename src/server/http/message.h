@@ -34,7 +34,10 @@ struct HttpRequest {
   std::vector<HttpHeader> headers;
   std::string body;
   std::string peer;                // the address of the client
+  std::string payer;               // on whose account the call is, set when the head came; "": its peer's
+  bool is_vital = false;           // set then as well: it is taken in whatever else is under way
   std::shared_ptr<void> admitted;  // what was found out when the head came, for who gets the whole
+  std::shared_ptr<void> held;      // what the body takes of the budget, for as long as somebody has it
 
   // The first one of that name, given in lower case; else null.
   const std::string* header(std::string_view name) const { return find_header(headers, name); }

@@ -15,6 +15,7 @@ constexpr std::size_t kJoinedMax = std::size_t{16} * 1024;
 
 void OutputQueue::add(std::string bytes, std::size_t counted) {
   if (bytes.empty()) return;
+  bytes_ += bytes.size();
   if (!pieces_.empty() && pieces_.back().bytes.size() + bytes.size() <= kJoinedMax) {
     pieces_.back().bytes.append(bytes);
     pieces_.back().counted += counted;
@@ -33,6 +34,7 @@ std::size_t OutputQueue::gather(std::span<std::string_view> views) const {
 std::size_t OutputQueue::sent(std::size_t bytes) {
   std::size_t counted = 0;
   front_sent_ += bytes;
+  bytes_ -= bytes;
   while (!pieces_.empty() && front_sent_ >= pieces_.front().bytes.size()) {
     front_sent_ -= pieces_.front().bytes.size();
     counted += pieces_.front().counted;

@@ -15,6 +15,8 @@ class OutputQueue {
   void add(std::string bytes, std::size_t counted = 0);
 
   bool empty() const { return pieces_.empty(); }
+  // All that is not gone.
+  std::size_t bytes() const { return bytes_; }
   // What stands first, as many pieces as fit into `views`. Returns how many do.
   std::size_t gather(std::span<std::string_view> views) const;
   // `bytes` of what stands first are gone. Returns what they counted.
@@ -27,6 +29,7 @@ class OutputQueue {
   };
   std::deque<Piece> pieces_;
   std::size_t front_sent_ = 0;
+  std::size_t bytes_ = 0;
 };
 
 }  // namespace carillon::server

@@ -1,6 +1,8 @@
 // How a request is answered: at once or later, from any thread, once.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -20,6 +22,19 @@ class Stream {
   virtual bool write(std::string text) = 0;
   // The whole was sent. One that is dropped ends as well.
   virtual void end() = 0;
+  // Ends in the middle, so that the client notices: it has not read what it was sent.
+  virtual void cut() = 0;
+  // Nothing more will be sent: it has ended, or the client is gone.
+  virtual bool is_over() const = 0;
+  // Bytes that the client has not taken, of the stream and of answers before it.
+  virtual std::size_t unsent() const = 0;
+};
+
+// What is known of who waits for an answer.
+enum class ClientState : std::uint8_t {
+  there,
+  silent,  // it sends nothing more: it may be gone, or only wait
+  gone,
 };
 
 class ReplySink {
@@ -36,6 +51,8 @@ class ReplySink {
   // Called at most once, on the net thread, if the client goes away or the server stops before the answer, or before
   // the end of a stream: who parks a call takes it back. Not called at all once the server is gone.
   virtual void on_gone(std::function<void()> gone) = 0;
+  // Any thread. Work that has waited for long asks before it begins.
+  virtual ClientState client() const { return ClientState::there; }
 };
 
 using Reply = std::shared_ptr<ReplySink>;

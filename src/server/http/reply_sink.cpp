@@ -34,9 +34,9 @@ class SinkStream final : public Stream {
     if (over_->load()) return false;
     const std::size_t size = text.size();
     if (size == 0) return true;
-    if (address_.unsent->fetch_add(size) + size > address_.unsent_max) {
-      address_.unsent->fetch_sub(size);
-      if (!over_->exchange(true)) deliver(address_, OverflowMail{});
+    if (address_.link->unsent.fetch_add(size) + size > address_.unsent_max) {
+      address_.link->unsent.fetch_sub(size);
+      cut();
       return false;
     }
     if (deliver(address_, TextMail{.text = std::move(text)})) return true;
@@ -45,6 +45,11 @@ class SinkStream final : public Stream {
   }
 
   void end() override { finish(); }
+  void cut() override {
+    if (!over_->exchange(true)) deliver(address_, OverflowMail{});
+  }
+  bool is_over() const override { return over_->load(); }
+  std::size_t unsent() const override { return address_.link->unsent.load(); }
 
  private:
   void finish() {
@@ -63,7 +68,10 @@ class Sink final : public ReplySink {
   ~Sink() override { send(error_response(500, "internal_error", "the request was dropped without an answer")); }
 
   void send(HttpResponse response) override {
-    if (!answered_.exchange(true)) deliver(address_, SendMail{.response = std::move(response)});
+    if (answered_.exchange(true)) return;
+    const Budget::Room room = address_.budget->for_answer(*address_.account, response.body.size());
+    if (room != Budget::Room::enough) response = refused_for_room(Budget::Room::none);
+    deliver(address_, SendMail{.response = std::move(response)});
   }
 
   std::shared_ptr<Stream> stream(HttpResponse head) override {
@@ -73,6 +81,8 @@ class Sink final : public ReplySink {
   }
 
   void on_gone(std::function<void()> gone) override { deliver(address_, GoneMail{.gone = std::move(gone)}); }
+
+  ClientState client() const override { return address_.link->client; }
 
  private:
   const ReplyAddress address_;

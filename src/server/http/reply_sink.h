@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "server/http/budget.h"
 #include "server/http/mail.h"
 #include "server/http/reply.h"
 
@@ -12,8 +13,10 @@ namespace carillon::server {
 struct ReplyAddress {
   std::shared_ptr<Mailbox> mailbox;
   std::weak_ptr<Connection> connection;
-  std::shared_ptr<Unsent> unsent;
+  std::shared_ptr<ClientLink> link;
   std::size_t unsent_max = 0;
+  std::shared_ptr<Budget> budget;
+  std::shared_ptr<Account> account;  // on which the answer is
   std::uint64_t number = 0;
 };
 

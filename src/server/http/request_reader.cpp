@@ -322,7 +322,10 @@ class RequestReader::Impl {
     const std::uint64_t length = parser_->content_length().value_or(0);
     if (length > body_max_) return refuse_body();
     std::string& body = parser_->request().body;
+    // Once so much has come the rest is believed: growing step by step would take twice the room.
+    const bool is_coming = body.size() >= kBodyReserveMax;
     if (body.empty()) body.reserve(std::min<std::uint64_t>(length, kBodyReserveMax));
+    if (is_coming && body.capacity() < length) body.reserve(length);
     const std::size_t part = std::min<std::uint64_t>(length - body.size(), rest.size());
     body.append(rest.substr(0, part));
     rest.remove_prefix(part);
@@ -372,6 +375,10 @@ RequestReader::Step RequestReader::next() { return impl_->next(); }
 HttpRequest& RequestReader::head() { return impl_->parser()->request(); }
 void RequestReader::allow_body(std::size_t body_max) { impl_->allow_body(body_max); }
 bool RequestReader::has_body() const { return !impl_->parser()->is_done(); }
+std::optional<std::uint64_t> RequestReader::body_length() const {
+  if (impl_->parser()->chunked()) return std::nullopt;
+  return impl_->parser()->content_length().value_or(0);
+}
 bool RequestReader::expects_continue() const { return impl_->parser()->expects_continue(); }
 bool RequestReader::keep_alive() const { return impl_->parser()->keep_alive(); }
 bool RequestReader::is_http_1_0() const { return impl_->parser()->is_http_1_0(); }

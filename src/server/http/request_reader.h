@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -48,6 +49,8 @@ class RequestReader {
   // After `head`, before `next`: how large its body may be.
   void allow_body(std::size_t body_max);
   bool has_body() const;
+  // What the head says of it; nothing if it comes in chunks.
+  std::optional<std::uint64_t> body_length() const;
   // Whether the client waits for a word before it sends the body.
   bool expects_continue() const;
   bool keep_alive() const;

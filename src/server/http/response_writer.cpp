@@ -36,6 +36,19 @@ HttpResponse error_response(int status, std::string_view code, std::string_view 
   return {.status = status, .body = body.str()};
 }
 
+HttpResponse busy_response(int status, std::string_view code, std::string_view message) {
+  HttpResponse response = error_response(status, code, message);
+  response.headers.push_back({.name = "retry-after", .value = "1"});
+  return response;
+}
+
+HttpResponse refused_for_room(Budget::Room room) {
+  if (room == Budget::Room::none_for_account) {
+    return busy_response(429, "too_many_bytes", "bodies and answers of this key are under way; try again");
+  }
+  return busy_response(503, "overloaded", "too many bodies and answers are under way; try again");
+}
+
 std::string_view reason_phrase(int status) {
   switch (status) {
     case 200: return "OK";
@@ -81,7 +94,7 @@ bool has_body(int status) { return status >= 200 && status != 204 && status != 3
 
 std::string response_head(const HttpResponse& response, const HeadOptions& options) {
   std::string out;
-  out.reserve(256);
+  out.reserve(320);
   fmt::format_to(std::back_inserter(out), "HTTP/1.1 {} {}\r\nDate: {}\r\n", response.status,
                  reason_phrase(response.status), options.date);
   if (has_body(response.status)) {
@@ -95,6 +108,9 @@ std::string response_head(const HttpResponse& response, const HeadOptions& optio
     }
   }
   for (const HttpHeader& header : response.headers) append_header(out, header.name, header.value);
+  // What is said is what it says it is, and is kept by nobody unless it says for how long.
+  out.append("X-Content-Type-Options: nosniff\r\n");
+  if (find_header(response.headers, "cache-control") == nullptr) out.append("Cache-Control: no-store\r\n");
   if (options.close) {
     out.append("Connection: close\r\n");
   } else if (options.http_1_0) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "server/http/budget.h"
 #include "server/http/message.h"
 
 namespace carillon::server {
@@ -12,6 +13,11 @@ namespace carillon::server {
 // {"error": {"code": …, "message": …}}
 HttpResponse error_response(int status, std::string_view code, std::string_view message,
                             std::string_view details = "{}");
+
+// The same for what can be tried again soon: 429 or 503.
+HttpResponse busy_response(int status, std::string_view code, std::string_view message);
+// For a call that the budget has no room for.
+HttpResponse refused_for_room(Budget::Room room);
 
 // "Not Found"; for a number that has no name "Status".
 std::string_view reason_phrase(int status);

@@ -51,10 +51,6 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-bool is_dots(std::string_view segment) {
-  return !segment.empty() && segment.size() <= 2 && segment.find_first_not_of('.') == std::string_view::npos;
-}
-
 // The target without "http://host".
 Result<std::string_view> without_authority(std::string_view target) {
   if (target.starts_with('/') || target == "*") return target;
@@ -76,9 +72,6 @@ Result<std::vector<std::string>> split_path(std::string_view path) {
   while (true) {
     const std::size_t slash = rest.find('/');
     TRY_ASSIGN(std::string segment, percent_decoded("path", rest.substr(0, slash), Plus::is_itself));
-    if (is_dots(segment)) {
-      return invalid_request(fmt::format("path {}: \".\" and \"..\" are not followed", quoted(path)));
-    }
     segments.push_back(std::move(segment));
     if (slash == std::string_view::npos) return segments;
     rest.remove_prefix(slash + 1);

@@ -16,8 +16,9 @@ namespace carillon::server {
 inline constexpr std::size_t kQueryItemsMax = 256;
 
 struct Target {
-  std::string path;                   // as it was sent, without the query
-  std::vector<std::string> segments;  // none for "/"; a slash at the end makes an empty last one
+  std::string path;  // as it was sent, without the query
+  // None for "/"; a slash at the end makes an empty last one. "." and ".." stand as they are: nobody follows them.
+  std::vector<std::string> segments;
   std::vector<QueryItem> query;
 };
 

@@ -7,6 +7,9 @@ namespace carillon {
 
 namespace {
 
+// More than are written between two rounds of pruning.
+constexpr std::size_t kAuditStep = 10'000;
+
 std::optional<KeyRow> key_of(Context& context, const JobRow& job) {
   if (job.options.empty()) return std::nullopt;
   const JobOptions options = options_of(context, job);
@@ -140,7 +143,10 @@ JobStore::PruneStep prune_archive(Context& context, const JobStore::PruneRequest
     ++step.erased;
   }
   step.end = rows.size() < request.limit;
-  if (step.end) context.tx.erase_effects_before(add_clamped(context.now, -kEffectsKept), request.limit);
+  if (step.end) {
+    context.tx.erase_effects_before(add_clamped(context.now, -kEffectsKept), request.limit);
+    context.tx.erase_audit_before(add_clamped(context.now, -kAuditKept), kAuditStep);
+  }
   return step;
 }
 

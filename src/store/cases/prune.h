@@ -10,6 +10,8 @@ namespace carillon {
 void erase_finished(Context& context, const ArchiveRow& row);
 
 inline constexpr Duration kEffectsKept = std::chrono::days(30);
+// However short a tenant keeps its jobs: the trail is the operator's.
+inline constexpr Duration kAuditKept = std::chrono::days(400);
 
 JobStore::PruneStep prune_archive(Context& context, const JobStore::PruneRequest& request);
 PlanPruneStep prune_plans(Context& context, const PlanPruneRequest& request);

@@ -484,4 +484,15 @@ void MemoryTransaction::append_audit(const AuditRow& row) {
   tables_.audit.put(kept.sequence, kept);
 }
 
+std::size_t MemoryTransaction::erase_audit_before(Instant at, std::size_t limit) {
+  std::vector<std::int64_t> old;
+  std::size_t looked_at = 0;
+  for (const auto& [sequence, row] : tables_.audit.rows()) {
+    if (++looked_at > limit) break;
+    if (row.at < at) old.push_back(sequence);
+  }
+  for (const std::int64_t sequence : old) tables_.audit.erase(sequence);
+  return old.size();
+}
+
 }  // namespace carillon

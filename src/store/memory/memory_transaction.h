@@ -108,6 +108,7 @@ class MemoryTransaction final : public Transaction {
   void erase_document(const DocumentKey& key) override { tables_.documents.erase(key); }
   void append_audit(const AuditRow& row) override;
   std::size_t erase_audit_of(std::string_view tenant, std::size_t limit) override;
+  std::size_t erase_audit_before(Instant at, std::size_t limit) override;
 
  private:
   MemoryTables& tables_;

@@ -430,4 +430,9 @@ void SqliteTransaction::append_audit(const AuditRow& row) {
   queries_->append_audit.run(row.at, row.tenant, row.actor, row.action, row.target, row.detail.json());
 }
 
+std::size_t SqliteTransaction::erase_audit_before(Instant at, std::size_t limit) {
+  queries_->delete_audit_before.run(at, limit);
+  return failed() ? 0 : static_cast<std::size_t>(connection_.changes());
+}
+
 }  // namespace carillon

@@ -120,6 +120,7 @@ class SqliteTransaction final : public Transaction {
   void erase_document(const DocumentKey& key) override;
   void append_audit(const AuditRow& row) override;
   std::size_t erase_audit_of(std::string_view tenant, std::size_t limit) override;
+  std::size_t erase_audit_before(Instant at, std::size_t limit) override;
 
  private:
   // Counts are added up and written once, at the commit.

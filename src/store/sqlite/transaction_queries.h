@@ -103,6 +103,7 @@ struct SqliteTransaction::Queries {
   Query keys_of{connection, "keys_of"};
   Query effects_of{connection, "effects_of"};
   Query live_jobs_of{connection, "live_jobs_of"};
+  Query delete_audit_before{connection, "delete_audit_before"};
 };
 
 // The one row of a query by key, if there is one.

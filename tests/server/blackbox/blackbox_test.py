@@ -271,7 +271,7 @@ class Blackbox(unittest.TestCase):
         return made
 
     def test_every_route_wants_a_key(self):
-        open_routes = {("get", "/healthz"), ("post", "/login"), ("get", "/"), ("get", "/page.css"), ("get", "/page.js")}
+        open_routes = {("get", "/healthz"), ("get", "/readyz"), ("post", "/login"), ("post", "/logout"), ("get", "/"), ("get", "/page.css"), ("get", "/page.js")}
         walked = 0
         for path, operations in self.server.openapi()["paths"].items():
             for method in operations:
@@ -356,13 +356,14 @@ class Blackbox(unittest.TestCase):
         page = self.server.get("/", key="")
         self.assertIn(b"<title>Carillon</title>", page.body)
         self.assertIn("default-src 'none'", page.headers["content-security-policy"])
-        signed = self.server.post("/login", {"token": self.server.login}, key="")
+        token = self.server.login
+        signed = self.server.sign_in({"token": token})
         self.ok(signed)
         cookie = signed.headers["set-cookie"].split(";")[0]
         self.assertIn("HttpOnly", signed.headers["set-cookie"])
         self.assertIn("SameSite=Strict", signed.headers["set-cookie"])
         self.ok(self.server.get("/v1/status", key="", headers={"Cookie": cookie}))
-        self.assertEqual(self.server.post("/login", {"token": self.server.login}, key="").status, 401)
+        self.assertEqual(self.server.sign_in({"token": token}).status, 401)
         origin = f"http://127.0.0.1:{self.server.port}"
         bare = self.server.post(T + "/jobs", {"type": "a"}, key="", headers={"Cookie": cookie, "Origin": origin})
         self.assertEqual(bare.status, 403)
@@ -371,6 +372,51 @@ class Blackbox(unittest.TestCase):
         self.assertEqual(foreign.status, 403)
         self.ok(self.server.post(T + "/jobs", {"type": "a", "delay": "1h"}, key="", headers={
             "Cookie": cookie, "Origin": origin, "X-CSRF-Token": signed.json["csrf_token"]}), 201)
+
+    def test_signing_in_is_for_our_own_page_alone(self):
+        body, own = {"key": self.server.key}, {"Origin": self.server.origin, "Content-Type": "application/json"}
+        for origin in (None, "null", "http://evil.example", f"http://127.0.0.1:{self.server.port + 1}", "http://localhost", ""):
+            headers = {**own, "Origin": origin} if origin is not None else {"Content-Type": "application/json"}
+            answer = self.server.post("/login", body, key="", headers=headers)
+            self.refused(answer, 403, "forbidden", "Origin")
+            self.assertNotIn("set-cookie", answer.headers)
+            self.refused(self.server.post("/logout", key="", headers={name: value for name, value in headers.items() if name == "Origin"}),
+                         403, "forbidden", "Origin")
+        for kind in (None, "text/plain", "application/x-www-form-urlencoded", "application/jsonp", "multipart/form-data"):
+            headers = {**own, "Content-Type": kind} if kind else {"Origin": self.server.origin}
+            answer = self.server.post("/login", body, key="", headers=headers)
+            self.refused(answer, 400, "invalid_request", "application/json")
+            self.assertNotIn("set-cookie", answer.headers)
+        self.ok(self.server.post("/login", body, key="", headers={**own, "Content-Type": "Application/JSON; charset=utf-8"}))
+
+    def test_signing_out(self):
+        signed = self.server.sign_in({"key": self.server.key})
+        name, cookie = signed.headers["set-cookie"].split(";")[0].split("=", 1)
+        self.assertEqual(name, f"carillon_session_{self.server.port}")
+        mine = {"Cookie": f"other=1; {name}={cookie}"}
+        self.ok(self.server.get("/v1/status", key="", headers=mine))
+        # That of a server on another port is not ours.
+        self.assertEqual(self.server.get("/v1/status", key="", headers={"Cookie": f"carillon_session_1={cookie}"}).status, 401)
+        self.assertEqual(self.server.post("/logout", key="", headers={**mine, "Origin": "http://evil.example"}).status, 403)
+        self.ok(self.server.get("/v1/status", key="", headers=mine))
+        out = self.server.post("/logout", key="", headers={**mine, "Origin": self.server.origin})
+        self.assertEqual(out.status, 204)
+        self.assertIn(f"{name}=; ", out.headers["set-cookie"])
+        self.assertIn("Max-Age=0", out.headers["set-cookie"])
+        self.assertEqual(self.server.get("/v1/status", key="", headers=mine).status, 401)
+
+    def test_a_key_has_so_many_sessions(self):
+        key = self.ok(self.server.post("/v1/keys", {"name": "many", "scope": "read", "tenants": "all"}), 201)["key"]
+        cookies = [self.server.sign_in({"key": key}).headers["set-cookie"].split(";")[0] for _ in range(21)]
+        others = self.server.sign_in({"key": self.server.key}).headers["set-cookie"].split(";")[0]
+        stand = [self.server.get("/v1/status", key="", headers={"Cookie": one}).status for one in [*cookies, others]]
+        self.assertEqual(stand, [401] + [200] * 21, "the oldest makes room, and nobody else's")
+
+    def test_answers_are_what_they_say_and_are_not_kept(self):
+        for path, kept in (("/v1/status", "no-store"), ("/v1/nothing", "no-store"), ("/healthz", "no-store"), ("/", "no-store"),
+                           ("/page.js", "no-cache"), ("/page.css", "no-cache"), ("/metrics", "no-store"), ("/%zz", "no-store")):
+            headers = self.server.get(path).headers
+            self.assertEqual((headers["x-content-type-options"], headers["cache-control"]), ("nosniff", kept), path)
 
     # ---- Bad input ----
     def test_bad_bodies(self):
@@ -655,26 +701,30 @@ class Operations(unittest.TestCase):
     def test_behind_a_proxy_the_session_is_for_tls_alone(self):
         for flags, secure in ((["--behind-proxy"], True), ([], False)):
             with Server(PROGRAM, *flags) as server:
-                answer = server.post("/login", {"key": server.key}, key="")
+                answer = server.sign_in({"key": server.key})
                 self.assertEqual("Secure" in answer.headers["set-cookie"], secure)
 
     # ---- Health ----
     def test_readiness_says_which_check_failed(self):
         with Server(PROGRAM) as server:
-            ready = server.get("/readyz").json
+            self.assertEqual(server.get("/readyz", key="").json, {"status": "ready"})
+            ready = server.get("/v1/readiness").json
             self.assertEqual(ready["status"], "ready")
             self.assertTrue(all(check["ok"] for check in ready["checks"].values()))
             server.check_answers()
             with sqlite3.connect(os.path.join(server.folder, "carillon.db"), isolation_level=None) as other:
                 other.execute("BEGIN IMMEDIATE")  # another writer, which does not end
                 time.sleep(1.1)
-                answer = server.get("/readyz")
+                answer = server.get("/v1/readiness")
+                open_to_all = server.get("/readyz", key="")
                 other.execute("ROLLBACK")
             other.close()
             self.assertEqual(answer.status, 503, answer.body)
             self.assertIn(answer.json["error"]["code"], ("store_unavailable", "not_ready"))
             checks = answer.json["error"]["details"]["checks"]
             self.assertFalse(checks["store"]["ok"])
+            self.assertEqual((open_to_all.status, open_to_all.json["error"]),
+                             (503, {"code": "not_ready", "message": "the server is not ready", "details": {}}))
             for _ in range(100):
                 if server.get("/readyz").status == 200:
                     break

@@ -79,8 +79,8 @@ class Errors(unittest.TestCase):
             self.assertEqual(answer.headers["www-authenticate"], "Bearer")
         old = self.ok(self.server.post("/v1/keys", {"name": "old", "scope": "read", "tenants": "all", "expires_at": "2020-01-01T00:00:00Z"}), 201)["key"]
         self.refused(self.server.get("/v1/status", key=old), 401, "unauthorized")
-        self.refused(self.server.post("/login", {"key": "no.such"}, key=""), 401, "unauthorized")
-        self.refused(self.server.post("/login", {"token": self.server.login + "x"}, key=""), 401, "unauthorized")
+        self.refused(self.server.sign_in({"key": "no.such"}), 401, "unauthorized")
+        self.refused(self.server.sign_in({"token": self.server.login + "x"}), 401, "unauthorized")
 
     # ---- 404, 405 ----
     def test_what_is_absent(self):

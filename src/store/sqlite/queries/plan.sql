@@ -173,3 +173,7 @@ SELECT sequence FROM audit WHERE tenant = ?1 ORDER BY sequence LIMIT ?2
 
 -- name: delete_audit
 DELETE FROM audit WHERE sequence = ?1
+
+-- The oldest come first: no index by time is needed.
+-- name: delete_audit_before
+DELETE FROM audit WHERE sequence IN (SELECT sequence FROM audit ORDER BY sequence LIMIT ?2) AND at < ?1

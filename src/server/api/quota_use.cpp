@@ -1,0 +1,194 @@
+#include "server/api/quota_use.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/json_writer.h"
+#include "engine/import_lines.h"
+#include "engine/rule_book.h"
+
+namespace carillon::server {
+
+namespace {
+
+// Counted anew about once a second: by then some may have ended.
+constexpr std::chrono::milliseconds kJobsWait = std::chrono::seconds(1);
+
+QuotaBook::Refused refused_of(Services& services, const std::string& tenant, Quota quota) {
+  return {.quota = quota, .allowed = services.quotas.of(tenant).of(quota).value_or(0), .wait = {}};
+}
+
+struct ScheduleCounts {
+  std::int64_t schedules = 0;
+  std::int64_t subjects = 0;
+};
+
+Result<ScheduleCounts> count_schedules(Services& services, const std::string& tenant) {
+  ScheduleCounts counts;
+  std::string after;
+  while (true) {
+    TRY_ASSIGN(const std::vector<ScheduleRow> rows, services.store.reader().schedules(tenant, after, kPageMax));
+    for (const ScheduleRow& row : rows) {
+      ++counts.schedules;
+      counts.subjects += row.subjects;
+    }
+    if (rows.empty()) return counts;
+    after = rows.back().name;
+  }
+}
+
+Result<std::int64_t> count_documents(Services& services, const std::string& tenant, std::string_view kind) {
+  std::int64_t count = 0;
+  std::string after;
+  while (true) {
+    TRY_ASSIGN(const std::vector<Document> some, services.store.reader().documents(tenant, kind, after, kPageMax));
+    count += std::ssize(some);
+    if (some.empty()) return count;
+    after = some.back().key.name;
+  }
+}
+
+Result<QuotaBook::Counted> count_in_store(Services& services, const std::string& tenant) {
+  QuotaBook::Counted counted;
+  TRY_ASSIGN(const std::vector<StateCount> counts, services.store.reader().counts(tenant));
+  std::set<std::string> queues;
+  for (const StateCount& one : counts) {
+    if (one.count <= 0) continue;
+    queues.insert(one.lane.queue);
+    if (!is_final(one.state) || one.state == JobState::dlq) counted.live_jobs += one.count;
+  }
+  counted.queues.assign(queues.begin(), queues.end());
+  TRY_ASSIGN(const ScheduleCounts schedules, count_schedules(services, tenant));
+  counted.subjects = schedules.subjects;
+  return counted;
+}
+
+Result<bool> has_room_for_subjects(Services& services, const std::string& tenant, std::size_t count) {
+  if (services.quotas.has_room_for_subjects(tenant, count)) return true;
+  TRY(count_tenant(services, tenant));
+  return services.quotas.has_room_for_subjects(tenant, count);
+}
+
+// Whether the schedule has the subject; one without the schedule has none.
+Result<bool> has_subject(Services& services, const ScheduleRow& schedule, std::string_view subject) {
+  const auto row = services.store.reader().subject(schedule.id, subject);
+  if (row) return true;
+  if (row.error().code == ErrorCode::not_found) return false;
+  return std::unexpected(row.error());
+}
+
+}  // namespace
+
+HttpResponse over_quota(const QuotaBook::Refused& refused) {
+  const bool may_wait = refused.quota == Quota::live_jobs || refused.quota == Quota::calls_per_second;
+  const std::string_view name = to_string(refused.quota);
+  JsonObject details;
+  details.text("quota", name).integer("allowed", refused.allowed);
+  HttpResponse response = refusal(
+      may_wait ? 429 : 409, "quota_exceeded",
+      fmt::format("the tenant's quota {} allows {}; an admin may set another", name, refused.allowed), details.str());
+  if (may_wait) {
+    const auto wait = std::max(refused.wait, refused.quota == Quota::live_jobs ? kJobsWait : refused.wait);
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(wait).count();
+    response.headers.push_back({.name = "retry-after", .value = fmt::format("{}", std::max<std::int64_t>(seconds, 1))});
+  }
+  return response;
+}
+
+std::optional<HttpResponse> jobs_over_quota(Services& services, const std::string& tenant,
+                                            std::span<const JobBody> jobs) {
+  std::vector<QuotaBook::Name> names;
+  std::set<std::pair<std::string_view, std::string_view>> seen;
+  for (const JobBody& body : jobs) {
+    const std::pair<std::string_view, std::string_view> name(body.job.queue, body.job.type);
+    if (jobs.size() > 1 && !seen.insert(name).second) continue;
+    names.push_back({.queue = name.first, .type = name.second});
+  }
+  const auto refused = services.quotas.make_jobs(tenant, jobs.size(), names, QuotaBook::Clock::now());
+  return refused ? std::optional(over_quota(*refused)) : std::nullopt;
+}
+
+std::optional<HttpResponse> job_over_quota(Services& services, const std::string& tenant) {
+  const auto refused = services.quotas.make_jobs(tenant, 1, {}, QuotaBook::Clock::now());
+  return refused ? std::optional(over_quota(*refused)) : std::nullopt;
+}
+
+Result<std::int64_t> use_of(Services& services, const std::string& tenant, Quota quota) {
+  switch (quota) {
+    case Quota::live_jobs: {
+      TRY_ASSIGN(const QuotaBook::Counted counted, count_in_store(services, tenant));
+      return counted.live_jobs;
+    }
+    case Quota::subjects: {
+      TRY_ASSIGN(const ScheduleCounts counts, count_schedules(services, tenant));
+      return counts.subjects;
+    }
+    case Quota::schedules: {
+      TRY_ASSIGN(const ScheduleCounts counts, count_schedules(services, tenant));
+      return counts.schedules;
+    }
+    case Quota::handlers: return count_documents(services, tenant, kHandlerKind);
+    case Quota::hooks: return count_documents(services, tenant, kHookKind);
+    case Quota::limits: return count_documents(services, tenant, kLimitKind);
+    case Quota::names: return services.quotas.names(tenant);
+    case Quota::calls_per_second: return 0;
+  }
+  UNREACHABLE();
+}
+
+Result<std::optional<HttpResponse>> thing_over_quota(Services& services, const std::string& tenant, Quota quota,
+                                                     bool is_new) {
+  const auto allowed = services.quotas.of(tenant).of(quota);
+  if (!is_new || !allowed) return std::nullopt;
+  TRY_ASSIGN(const std::int64_t used, use_of(services, tenant, quota));
+  if (used < *allowed) return std::nullopt;
+  return over_quota(refused_of(services, tenant, quota));
+}
+
+Result<std::optional<HttpResponse>> subject_over_quota(Services& services, const std::string& tenant,
+                                                       std::string_view schedule, std::string_view subject) {
+  TRY_ASSIGN(const bool has_room, has_room_for_subjects(services, tenant, 1));
+  if (has_room) return std::nullopt;
+  TRY_ASSIGN(const ScheduleRow row, services.store.reader().schedule(tenant, schedule));
+  TRY_ASSIGN(const bool is_there, has_subject(services, row, subject));
+  if (is_there) return std::nullopt;
+  return over_quota(refused_of(services, tenant, Quota::subjects));
+}
+
+Result<std::optional<HttpResponse>> import_over_quota(Services& services, const std::string& tenant,
+                                                      std::string_view schedule, std::string_view text) {
+  const auto lines_most = static_cast<std::size_t>(std::ranges::count(text, '\n')) + 1;
+  TRY_ASSIGN(const bool has_room, has_room_for_subjects(services, tenant, lines_most));
+  if (has_room) return std::nullopt;
+  // Near the quota it matters how many of them are there already.
+  TRY_ASSIGN(const std::vector<ImportLine> lines, parse_import(text));
+  TRY_ASSIGN(const ScheduleRow row, services.store.reader().schedule(tenant, schedule));
+  std::set<std::string_view> fresh;
+  for (const ImportLine& line : lines) {
+    TRY_ASSIGN(const bool is_there, has_subject(services, row, line.text.subject));
+    if (is_there) continue;
+    fresh.insert(line.text.subject);
+    if (!services.quotas.has_room_for_subjects(tenant, fresh.size())) {
+      return over_quota(refused_of(services, tenant, Quota::subjects));
+    }
+  }
+  return std::nullopt;
+}
+
+Result<void> count_tenant(Services& services, const std::string& tenant) {
+  return services.quotas.count(tenant, [&] { return count_in_store(services, tenant); }, QuotaBook::Clock::now());
+}
+
+void count_tenants(Services& services) {
+  for (const std::string& tenant : services.quotas.to_count()) {
+    // A store that does not answer is asked again in a second.
+    [[maybe_unused]] const auto counted = count_tenant(services, tenant);
+  }
+}
+
+}  // namespace carillon::server

@@ -1,0 +1,238 @@
+#include "server/api/quotas.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/json.h"
+#include "base/json_writer.h"
+
+namespace carillon::server {
+
+namespace {
+
+constexpr std::int64_t kQuotaMax = 1'000'000'000'000;
+constexpr auto kNameUsed = std::chrono::hours(24);  // a name that was not used for so long is not counted
+// What is nearer to its quota than a tenth is counted again and again.
+constexpr std::int64_t kNearTenths = 9;
+
+std::optional<std::int64_t> default_of(Quota quota) {
+  switch (quota) {
+    case Quota::live_jobs: return 10'000'000;
+    case Quota::subjects: return 20'000'000;
+    case Quota::schedules:
+    case Quota::handlers:
+    case Quota::hooks:
+    case Quota::limits:
+    case Quota::names: return 10'000;
+    case Quota::calls_per_second: return std::nullopt;
+  }
+  UNREACHABLE();
+}
+
+Result<std::optional<std::int64_t>> read_one(JsonFields& fields, Quota quota) {
+  const std::string_view name = to_string(quota);
+  if (fields.optional(name) == nullptr) return std::nullopt;
+  const std::int64_t least = quota == Quota::calls_per_second ? 1 : 0;
+  TRY_ASSIGN(const std::int64_t value, fields.integer(name, {.min = least, .max = kQuotaMax}));
+  return value;
+}
+
+}  // namespace
+
+std::string_view to_string(Quota quota) {
+  switch (quota) {
+    case Quota::live_jobs: return "live_jobs";
+    case Quota::subjects: return "subjects";
+    case Quota::schedules: return "schedules";
+    case Quota::handlers: return "handlers";
+    case Quota::hooks: return "hooks";
+    case Quota::limits: return "limits";
+    case Quota::names: return "names";
+    case Quota::calls_per_second: return "calls_per_second";
+  }
+  UNREACHABLE();
+}
+
+Quotas::Quotas() {
+  for (const Quota quota : kQuotas) allowed_[static_cast<std::size_t>(quota)] = default_of(quota);
+}
+
+Result<Quotas> read_quotas(std::string_view text) {
+  TRY_ASSIGN(const Json json, parse_json(text));
+  if (json.type != JsonType::object) return json_error(text, json.offset, "", "quotas must be an object");
+  JsonFields fields(text, json, "");
+  Quotas quotas;
+  for (const Quota quota : kQuotas) {
+    TRY_ASSIGN(const auto value, read_one(fields, quota));
+    if (value) quotas.set(quota, *value);
+  }
+  TRY(fields.finish());
+  return quotas;
+}
+
+Result<std::string> merged_quotas(std::string_view body, std::string_view before) {
+  TRY(read_quotas(body));
+  TRY_ASSIGN(const Json given, parse_json(body));
+  TRY_ASSIGN(const Json known, parse_json(before));
+  JsonObject merged;
+  for (const Quota quota : kQuotas) {
+    const std::string_view name = to_string(quota);
+    const Json* value = given.find(name);
+    if (value == nullptr) value = known.find(name);
+    if (value != nullptr && value->type == JsonType::number) merged.raw(name, value->text);
+  }
+  return merged.str();
+}
+
+// ---- The book ------------------------------------------------------------------------------------------------------
+
+QuotaBook::Tenant& QuotaBook::tenant(std::string_view name) {
+  auto found = tenants_.find(name);
+  if (found == tenants_.end()) found = tenants_.try_emplace(std::string(name)).first;
+  return found->second;
+}
+
+const QuotaBook::Tenant* QuotaBook::find(std::string_view name) const {
+  const auto found = tenants_.find(name);
+  return found == tenants_.end() ? nullptr : &found->second;
+}
+
+void QuotaBook::put(std::string_view name, const Quotas& quotas) {
+  const std::scoped_lock lock(mutex_);
+  Tenant& changed = tenant(name);
+  changed.quotas = quotas;
+  changed.known = false;
+  changed.calls_left = static_cast<double>(quotas.of(Quota::calls_per_second).value_or(0));
+}
+
+void QuotaBook::remove(std::string_view name) {
+  const std::scoped_lock lock(mutex_);
+  if (const auto found = tenants_.find(name); found != tenants_.end()) tenants_.erase(found);
+}
+
+Quotas QuotaBook::of(std::string_view name) const {
+  const std::scoped_lock lock(mutex_);
+  const Tenant* const found = find(name);
+  return found == nullptr ? Quotas() : found->quotas;
+}
+
+std::optional<QuotaBook::Refused> QuotaBook::call(std::string_view name, Clock::time_point now) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = tenants_.find(name);
+  if (found == tenants_.end()) return std::nullopt;
+  Tenant& asked = found->second;
+  const auto rate = asked.quotas.of(Quota::calls_per_second);
+  if (!rate) return std::nullopt;
+  // What is saved up is a second's worth.
+  const auto most = static_cast<double>(*rate);
+  const double passed = std::chrono::duration<double>(now - asked.calls_at).count();
+  asked.calls_left = std::min(most, asked.calls_left + std::max(0.0, passed) * most);
+  asked.calls_at = now;
+  if (asked.calls_left >= 1) {
+    asked.calls_left -= 1;
+    return std::nullopt;
+  }
+  const std::chrono::duration<double> wait((1 - asked.calls_left) / most);
+  return Refused{
+      .quota = Quota::calls_per_second, .allowed = *rate, .wait = std::chrono::ceil<std::chrono::milliseconds>(wait)};
+}
+
+void QuotaBook::forget_old_names(Tenant& tenant, Clock::time_point now) {
+  const auto is_old = [&](const auto& entry) { return entry.second + kNameUsed < now; };
+  std::erase_if(tenant.queues, is_old);
+  std::erase_if(tenant.types, is_old);
+}
+
+std::optional<QuotaBook::Refused> QuotaBook::make_jobs(std::string_view name, std::size_t count,
+                                                       std::span<const Name> names, Clock::time_point now) {
+  const std::scoped_lock lock(mutex_);
+  Tenant& maker = tenant(name);
+  const auto live_max = maker.quotas.of(Quota::live_jobs);
+  const auto more = static_cast<std::int64_t>(count);
+  if (live_max && maker.live_jobs.now() + more > *live_max) {
+    maker.known = false;  // some may have ended since: to be counted soon
+    return Refused{.quota = Quota::live_jobs, .allowed = *live_max};
+  }
+  const auto names_max = maker.quotas.of(Quota::names);
+  const auto use = [&](std::unordered_map<std::string, Clock::time_point>& used, std::string_view one) {
+    const auto found = used.find(std::string(one));
+    if (found != used.end()) {
+      found->second = now;
+      return true;
+    }
+    if (names_max && maker.names() >= *names_max) {
+      forget_old_names(maker, now);
+      if (maker.names() >= *names_max) return false;
+    }
+    used.emplace(one, now);
+    return true;
+  };
+  for (const Name& one : names) {
+    if (!use(maker.queues, one.queue) || !use(maker.types, one.type)) {
+      return Refused{.quota = Quota::names, .allowed = *names_max};
+    }
+  }
+  maker.live_jobs.since += more;
+  return std::nullopt;
+}
+
+bool QuotaBook::has_room_for_subjects(std::string_view name, std::size_t count) const {
+  const std::scoped_lock lock(mutex_);
+  const Tenant* const maker = find(name);
+  // Nothing is known of it: it has to be counted first.
+  if (maker == nullptr || !maker->known) return false;
+  const auto most = maker->quotas.of(Quota::subjects);
+  return !most || maker->subjects.now() + static_cast<std::int64_t>(count) <= *most;
+}
+
+void QuotaBook::made_subjects(std::string_view name, std::size_t count) {
+  const std::scoped_lock lock(mutex_);
+  tenant(name).subjects.since += static_cast<std::int64_t>(count);
+}
+
+std::int64_t QuotaBook::names(std::string_view name) const {
+  const std::scoped_lock lock(mutex_);
+  const Tenant* const found = find(name);
+  return found == nullptr ? 0 : found->names();
+}
+
+bool QuotaBook::is_near(const Count& count, std::optional<std::int64_t> allowed) {
+  return allowed && count.since > 0 && count.now() >= *allowed / 10 * kNearTenths;
+}
+
+std::vector<std::string> QuotaBook::to_count() const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<std::string> names;
+  for (const auto& [name, one] : tenants_) {
+    const bool near = is_near(one.live_jobs, one.quotas.of(Quota::live_jobs)) ||
+                      is_near(one.subjects, one.quotas.of(Quota::subjects));
+    if (!one.known || near) names.push_back(name);
+  }
+  return names;
+}
+
+Result<void> QuotaBook::count(std::string_view name, const std::function<Result<Counted>()>& ask,
+                              Clock::time_point now) {
+  Count live_before;
+  Count subjects_before;
+  {
+    const std::scoped_lock lock(mutex_);
+    const Tenant& asked = tenant(name);
+    live_before = asked.live_jobs;
+    subjects_before = asked.subjects;
+  }
+  TRY_ASSIGN(const Counted counted, ask());
+  const std::scoped_lock lock(mutex_);
+  Tenant& asked = tenant(name);
+  // What was made while it was counted may be counted twice, until the next time.
+  asked.live_jobs = {.counted = counted.live_jobs, .since = asked.live_jobs.since - live_before.since};
+  asked.subjects = {.counted = counted.subjects, .since = asked.subjects.since - subjects_before.since};
+  for (const std::string& queue : counted.queues) asked.queues.try_emplace(queue, now);
+  asked.known = true;
+  return {};
+}
+
+}  // namespace carillon::server

@@ -1,0 +1,120 @@
+// What all calls under way may take together, and each of those who make them: bytes of bodies and answers, and calls
+// whose answer is not sent.
+//
+// Asked on the net thread, before something is taken in; given back by whoever lets go of it, on any thread.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+namespace carillon::server {
+
+// Of one key, or of one address that calls without a key.
+struct Account {
+  std::atomic<std::size_t> bytes = 0;
+  std::atomic<std::size_t> calls = 0;
+};
+
+class Budget {
+ public:
+  // Up to this a body is small: large ones leave a part of the budget to small ones. Answers of this size are given
+  // always: they are as many as the calls that were taken in.
+  static constexpr std::size_t kSmallBytes = std::size_t{64} * 1024;
+
+  struct Limits {
+    std::size_t bytes = std::size_t{256} * 1024 * 1024;  // of all; bodies of one account have half of it
+    std::size_t calls_each = 8'000;
+  };
+  explicit Budget(const Limits& limits) : limits_(limits) {}
+  Budget(const Budget&) = delete;
+  Budget& operator=(const Budget&) = delete;
+  ~Budget() = default;
+
+  // Why nothing more is taken in.
+  enum class Room : std::uint8_t { enough, none_for_account, none };
+  Room for_bytes(const Account& account, std::size_t bytes) const;
+  // For what was worked out already an account has three quarters: bodies alone cannot take an answer its room.
+  Room for_answer(const Account& account, std::size_t bytes) const;
+  Room for_call(const Account& account) const;
+  const Limits& limits() const { return limits_; }
+
+  // Net thread only. The same name gives the same account for as long as somebody holds it.
+  std::shared_ptr<Account> account(std::string_view name);
+
+  std::size_t bytes() const { return bytes_; }
+  // The most that there was since this was asked before, about.
+  std::size_t take_peak() { return peak_.exchange(bytes_); }
+
+ private:
+  friend class ByteHold;
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+  void forget_unused();
+
+  const Limits limits_;
+  std::atomic<std::size_t> bytes_ = 0;
+  std::atomic<std::size_t> peak_ = 0;
+  std::unordered_map<std::string, std::shared_ptr<Account>, Hash, std::equal_to<>> accounts_;
+  std::size_t look_at_ = 64;  // accounts: so many are there when those that nobody uses are looked for
+};
+
+// Bytes that are taken, until it is gone.
+class ByteHold {
+ public:
+  ByteHold() = default;
+  ByteHold(std::shared_ptr<Budget> budget, std::shared_ptr<Account> account)
+      : budget_(std::move(budget)), account_(std::move(account)) {}
+  ByteHold(const ByteHold&) = delete;
+  ByteHold& operator=(const ByteHold&) = delete;
+  ByteHold(ByteHold&& other) noexcept
+      : budget_(std::move(other.budget_)),
+        account_(std::move(other.account_)),
+        bytes_(std::exchange(other.bytes_, 0)) {}
+  ByteHold& operator=(ByteHold&& other) noexcept {
+    std::swap(budget_, other.budget_);
+    std::swap(account_, other.account_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~ByteHold() { set(0); }
+
+  // It asks nobody: whether there is room was asked before.
+  void set(std::size_t bytes) noexcept;
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  std::shared_ptr<Budget> budget_;
+  std::shared_ptr<Account> account_;
+  std::size_t bytes_ = 0;
+};
+
+// A call that is under way, until it is gone.
+class CallHold {
+ public:
+  CallHold() = default;
+  explicit CallHold(std::shared_ptr<Account> account) : account_(std::move(account)) { ++account_->calls; }
+  CallHold(const CallHold&) = delete;
+  CallHold& operator=(const CallHold&) = delete;
+  CallHold(CallHold&& other) noexcept : account_(std::move(other.account_)) {}
+  CallHold& operator=(CallHold&& other) noexcept {
+    std::swap(account_, other.account_);
+    return *this;
+  }
+  ~CallHold() {
+    if (account_) --account_->calls;
+  }
+
+ private:
+  std::shared_ptr<Account> account_;
+};
+
+}  // namespace carillon::server

@@ -1,0 +1,145 @@
+#include "server/api/quotas.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "support/results.h"
+
+namespace carillon::server {
+namespace {
+
+using namespace carillon::test;
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr QuotaBook::Clock::time_point kStart{1h};
+
+Quotas quotas(std::string_view text) { return value_of(read_quotas(text)); }
+
+std::optional<Quota> refused(const std::optional<QuotaBook::Refused>& answer) {
+  return answer ? std::optional(answer->quota) : std::nullopt;
+}
+
+void count(QuotaBook& book, std::string_view tenant, const QuotaBook::Counted& counted) {
+  ASSERT_TRUE(book.count(tenant, [&]() -> Result<QuotaBook::Counted> { return counted; }, kStart));
+}
+
+TEST(Quotas, WhatIsNotNamedHasItsDefault) {
+  const Quotas few = quotas(R"({"hooks": 3, "live_jobs": null})");
+  EXPECT_EQ(few.of(Quota::hooks), 3);
+  EXPECT_EQ(few.of(Quota::live_jobs), 10'000'000);
+  EXPECT_EQ(few.of(Quota::subjects), 20'000'000);
+  EXPECT_EQ(few.of(Quota::names), 10'000);
+  EXPECT_EQ(few.of(Quota::calls_per_second), std::nullopt);
+}
+
+TEST(Quotas, WhatCannotBeIsRefused) {
+  for (const std::string_view text : {"[]", "{", R"({"hooks": -1})", R"({"hooks": "3"})", R"({"hooks": 1.5})",
+                                      R"({"calls_per_second": 0})", R"({"jobs": 1})", R"({"hooks": 1000000000001})"}) {
+    EXPECT_FALSE(read_quotas(text)) << text;
+    EXPECT_FALSE(merged_quotas(text, "{}")) << text;
+  }
+}
+
+TEST(Quotas, FieldsThatAreGivenReplaceAndNullClears) {
+  EXPECT_EQ(value_of(merged_quotas(R"({"hooks": 3, "limits": null})", R"({"limits":5,"names":7})")),
+            R"({"hooks":3,"names":7})");
+  EXPECT_EQ(value_of(merged_quotas("{}", R"({"hooks":3})")), R"({"hooks":3})");
+}
+
+TEST(QuotaBook, JobsAreCountedAsTheyAreMade) {
+  QuotaBook book;
+  book.put("acme", quotas(R"({"live_jobs": 10})"));
+  count(book, "acme", {.live_jobs = 4, .subjects = 0, .queues = {}});
+  EXPECT_EQ(refused(book.make_jobs("acme", 7, {}, kStart)), Quota::live_jobs) << "all or none";
+  EXPECT_EQ(refused(book.make_jobs("acme", 6, {}, kStart)), std::nullopt);
+  EXPECT_EQ(refused(book.make_jobs("acme", 1, {}, kStart)), Quota::live_jobs);
+  EXPECT_EQ(refused(book.make_jobs("other", 1'000'000, {}, kStart)), std::nullopt);
+  // Some have ended.
+  EXPECT_THAT(book.to_count(), testing::Contains("acme"));
+  count(book, "acme", {.live_jobs = 9, .subjects = 0, .queues = {}});
+  EXPECT_EQ(refused(book.make_jobs("acme", 1, {}, kStart)), std::nullopt);
+  EXPECT_EQ(refused(book.make_jobs("acme", 1, {}, kStart)), Quota::live_jobs);
+}
+
+TEST(QuotaBook, WhatIsMadeWhileTheStoreIsAskedIsNotForgotten) {
+  QuotaBook book;
+  book.put("acme", quotas(R"({"live_jobs": 10})"));
+  ASSERT_TRUE(book.count(
+      "acme",
+      [&]() -> Result<QuotaBook::Counted> {
+        EXPECT_EQ(refused(book.make_jobs("acme", 5, {}, kStart)), std::nullopt);
+        return QuotaBook::Counted{.live_jobs = 3, .subjects = 0, .queues = {}};
+      },
+      kStart));
+  EXPECT_EQ(refused(book.make_jobs("acme", 3, {}, kStart)), Quota::live_jobs);
+  EXPECT_EQ(refused(book.make_jobs("acme", 2, {}, kStart)), std::nullopt);
+}
+
+TEST(QuotaBook, WhoIsFarFromItsQuotasIsNotCountedAgain) {
+  QuotaBook book;
+  EXPECT_EQ(refused(book.make_jobs("acme", 1, {}, kStart)), std::nullopt);
+  EXPECT_THAT(book.to_count(), ElementsAre("acme"));
+  count(book, "acme", {});
+  EXPECT_EQ(refused(book.make_jobs("acme", 1'000'000, {}, kStart)), std::nullopt);
+  EXPECT_THAT(book.to_count(), IsEmpty());
+  EXPECT_EQ(refused(book.make_jobs("acme", 8'500'000, {}, kStart)), std::nullopt);
+  EXPECT_THAT(book.to_count(), ElementsAre("acme"));
+}
+
+TEST(QuotaBook, NamesThatWereNotUsedForADayAreForgotten) {
+  QuotaBook book;
+  book.put("acme", quotas(R"({"names": 3})"));
+  const auto make = [&](std::string_view queue, std::string_view type, QuotaBook::Clock::time_point at) {
+    return refused(book.make_jobs("acme", 1, std::array{QuotaBook::Name{.queue = queue, .type = type}}, at));
+  };
+  EXPECT_EQ(make("default", "a", kStart), std::nullopt);
+  EXPECT_EQ(make("default", "b", kStart), std::nullopt);
+  EXPECT_EQ(make("default", "c", kStart), Quota::names);
+  EXPECT_EQ(make("default", "a", kStart + 23h), std::nullopt) << "one that is known is no other";
+  EXPECT_EQ(book.names("acme"), 3);
+  EXPECT_EQ(make("default", "c", kStart + 25h), std::nullopt) << "b is forgotten";
+  EXPECT_EQ(make("default", "b", kStart + 25h), Quota::names);
+}
+
+TEST(QuotaBook, CallsAreCountedByTheSecond) {
+  QuotaBook book;
+  EXPECT_EQ(refused(book.call("acme", kStart)), std::nullopt);
+  book.put("acme", quotas(R"({"calls_per_second": 2})"));
+  EXPECT_EQ(refused(book.call("acme", kStart)), std::nullopt);
+  EXPECT_EQ(refused(book.call("acme", kStart)), std::nullopt);
+  const auto third = book.call("acme", kStart);
+  ASSERT_EQ(refused(third), Quota::calls_per_second);
+  EXPECT_EQ(third->wait, 500ms);
+  EXPECT_EQ(refused(book.call("acme", kStart + 500ms)), std::nullopt);
+  EXPECT_EQ(refused(book.call("acme", kStart + 500ms)), Quota::calls_per_second);
+  // A pause saves up a second's worth and no more.
+  EXPECT_EQ(refused(book.call("acme", kStart + 1h)), std::nullopt);
+  EXPECT_EQ(refused(book.call("acme", kStart + 1h)), std::nullopt);
+  EXPECT_EQ(refused(book.call("acme", kStart + 1h)), Quota::calls_per_second);
+}
+
+TEST(QuotaBook, SubjectsOfATenantThatWasNotCountedHaveNoRoomYet) {
+  QuotaBook book;
+  book.put("acme", quotas(R"({"subjects": 5})"));
+  EXPECT_FALSE(book.has_room_for_subjects("acme", 1));
+  count(book, "acme", {.live_jobs = 0, .subjects = 3, .queues = {}});
+  EXPECT_TRUE(book.has_room_for_subjects("acme", 2));
+  EXPECT_FALSE(book.has_room_for_subjects("acme", 3));
+  book.made_subjects("acme", 2);
+  EXPECT_FALSE(book.has_room_for_subjects("acme", 1));
+}
+
+TEST(QuotaBook, ATenantThatIsRemovedStartsAnew) {
+  QuotaBook book;
+  book.put("acme", quotas(R"({"live_jobs": 0})"));
+  EXPECT_EQ(refused(book.make_jobs("acme", 1, {}, kStart)), Quota::live_jobs);
+  book.remove("acme");
+  EXPECT_EQ(refused(book.make_jobs("acme", 1, {}, kStart)), std::nullopt);
+}
+
+}  // namespace
+}  // namespace carillon::server

@@ -1,0 +1,174 @@
+"""What a key has open ends with it: sessions, login links, event streams, parked calls, and a body that is still on its way."""
+import datetime
+import http.client
+import json
+import os
+import socket
+import sys
+import threading
+import time
+import unittest
+
+from server import Server
+
+PROGRAM = os.path.abspath(sys.argv.pop(1))
+CONTROLS = "--controls" in sys.argv
+if CONTROLS:
+    sys.argv.remove("--controls")
+T = "/v1/tenants/default"
+PROMPT = 1.0  # seconds after which nothing of a key is left
+
+
+def in_seconds(seconds):
+    return (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=seconds)).isoformat().replace("+00:00", "Z")
+
+
+class Held:
+    """A call that lasts, and when it ended."""
+
+    def __init__(self, server, method, path, key=None, body=None, headers=None):
+        self.connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=90)
+        sent = dict(headers or {})
+        if key:
+            sent["Authorization"] = "Bearer " + key
+        self.connection.request(method, path, None if body is None else json.dumps(body), sent)
+        self.status = None
+        self.ended = None
+        self.thread = threading.Thread(target=self.read)
+        self.thread.start()
+
+    def read(self):
+        response = self.connection.getresponse()
+        self.status = response.status
+        try:
+            response.read()
+        except http.client.IncompleteRead:
+            pass
+        self.ended = time.monotonic()
+        self.connection.close()
+
+    def wait(self):
+        self.thread.join(timeout=30)
+        return self.ended
+
+
+class Sessions(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server(PROGRAM)
+        cls.server.start()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.__exit__()
+
+    def make_key(self, scope="admin", **more):
+        answer = self.server.post("/v1/keys", {"name": "k", "scope": scope, "tenants": "all", **more})
+        self.assertEqual(answer.status, 201, answer.body)
+        return answer.json
+
+    def session_of(self, key):
+        signed = self.server.sign_in({"key": key["key"]})
+        self.assertEqual(signed.status, 200, signed.body)
+        return {"Cookie": signed.headers["set-cookie"].split(";")[0], "Origin": self.server.origin, "X-CSRF-Token": signed.json["csrf_token"]}
+
+    def hold_all(self, key, session):
+        """Every kind of call that lasts, by the key and by a session of it."""
+        job = self.server.post(T + "/jobs", {"type": "held", "delay": "1h"}).json["id"]
+        lease = {"worker": "w", "types": ["nothing.there"], "wait": "20s"}
+        held = {}
+        for how, credentials in (("key", {"key": key["key"]}), ("session", {"headers": session})):
+            held[f"events by {how}"] = Held(self.server, "GET", "/v1/events", **credentials)
+            held[f"leases by {how}"] = Held(self.server, "POST", "/v1/leases", body=lease, **credentials)
+            held[f"leases of a tenant by {how}"] = Held(self.server, "POST", T + "/leases", body=lease, **credentials)
+            held[f"a job's end by {how}"] = Held(self.server, "GET", f"{T}/jobs/{job}?wait=20s", **credentials)
+        time.sleep(0.5)  # they wait
+        for name, one in held.items():
+            self.assertIsNone(one.ended, name)
+        return held
+
+    def all_end(self, held, since):
+        for name, one in held.items():
+            ended = one.wait()
+            self.assertIsNotNone(ended, name)
+            self.assertLess(ended - since, PROMPT, name)
+            self.assertEqual(one.status, 200 if name.startswith("events") else 401, name)
+
+    def test_a_revoked_key_leaves_nothing(self):
+        key = self.make_key()
+        session = self.session_of(key)
+        self.assertEqual(self.server.post("/v1/keys", {"name": "n", "scope": "admin"}, key="", headers=session).status, 201)
+        others = self.make_key()
+        stays = Held(self.server, "POST", "/v1/leases", key=others["key"], body={"worker": "w", "types": ["nothing.there"], "wait": "3s"})
+        held = self.hold_all(key, session)
+        self.assertEqual(self.server.call("DELETE", "/v1/keys/" + key["id"]).status, 204)
+        self.all_end(held, time.monotonic())
+        self.assertEqual(self.server.get("/v1/status", key="", headers=session).status, 401)
+        again = self.server.post("/v1/keys", {"name": "n", "scope": "admin"}, key="", headers=session)
+        self.assertEqual(again.status, 401, again.body)
+        stays.wait()
+        self.assertEqual(stays.status, 200, "another key's call goes on")
+
+    def test_a_key_that_expires_leaves_nothing(self):
+        key = self.make_key(expires_at=in_seconds(2.5))
+        over = time.monotonic() + 2.5
+        session = self.session_of(key)
+        held = self.hold_all(key, session)
+        self.all_end(held, over)
+        self.assertEqual(self.server.get("/v1/status", key="", headers=session).status, 401)
+        self.assertEqual(self.server.get("/v1/status", key=key["key"]).status, 401)
+
+    def test_a_session_may_what_its_key_may(self):
+        key = self.make_key(scope="read", tenants=["default"])
+        session = self.session_of(key)
+        self.assertEqual(self.server.get(T + "/jobs", key="", headers=session).status, 200)
+        self.assertEqual(self.server.post(T + "/jobs", {"type": "a"}, key="", headers=session).status, 403)
+        self.assertEqual(self.server.get("/v1/tenants/other/jobs", key="", headers=session).status, 404)
+
+    def test_a_body_that_comes_after_its_key_was_revoked(self):
+        """The head was looked at in time; the write must not happen."""
+        for pause in (0.0, 0.7):
+            key = self.make_key()
+            body = json.dumps({"type": "late.body", "delay": "1h"}).encode()
+            with socket.create_connection(("127.0.0.1", self.server.port), timeout=30) as client:
+                client.sendall((f"POST {T}/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key['key']}\r\n"
+                                f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n").encode() + body[:5])
+                time.sleep(0.2)
+                self.assertEqual(self.server.call("DELETE", "/v1/keys/" + key["id"]).status, 204)
+                time.sleep(pause)
+                client.sendall(body[5:])
+                answer = client.makefile("rb").read()
+            self.assertIn(b" 401 ", answer.split(b"\r\n")[0])
+        self.assertEqual(self.server.get(T + "/jobs?type=late.body").json["items"], [])
+
+    def test_the_login_link_ends_with_its_key(self):
+        """The link of the start signs in as the admin key that was made first, and no longer than that stands."""
+        with Server(PROGRAM) as server:
+            signed = server.sign_in({"token": server.login})
+            cookie = {"Cookie": signed.headers["set-cookie"].split(";")[0]}
+            self.assertEqual(server.get("/v1/status", key="", headers=cookie).status, 200)
+            other = server.post("/v1/keys", {"name": "other", "scope": "admin"}).json["key"]
+            server.stop()
+            server.start()  # a new link, which nobody has used yet
+            first = server.key.split(".")[0]
+            self.assertEqual(server.call("DELETE", "/v1/keys/" + first, key=other).status, 204)
+            self.assertEqual(server.sign_in({"token": server.login}).status, 401)
+
+
+@unittest.skipUnless(CONTROLS, "this build has no switches that open doors again")
+class Control(unittest.TestCase):
+    """With the door open again, the same test sees it."""
+
+    def test_a_session_that_outlives_its_key_is_noticed(self):
+        with Server(PROGRAM, environment={"REOPEN_HOLE": "session_outlives_key"}) as server:
+            key = server.post("/v1/keys", {"name": "k", "scope": "admin"}).json
+            signed = server.sign_in({"key": key["key"]})
+            session = {"Cookie": signed.headers["set-cookie"].split(";")[0], "Origin": server.origin,
+                       "X-CSRF-Token": signed.json["csrf_token"]}
+            self.assertEqual(server.call("DELETE", "/v1/keys/" + key["id"]).status, 204)
+            again = server.post("/v1/keys", {"name": "n", "scope": "admin"}, key="", headers=session)
+            self.assertEqual(again.status, 201, "the test would not notice")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)
