@@ -113,6 +113,16 @@ class WitnessedTransaction final : public Transaction {
   }
   void put_effect(const EffectRow& row) override { inner_->put_effect(row); }
   void erase_effect(std::string_view tenant, std::string_view key) override { inner_->erase_effect(tenant, key); }
+  std::size_t erase_keys_of(std::string_view tenant, std::size_t limit) override {
+    return inner_->erase_keys_of(tenant, limit);
+  }
+  std::size_t erase_effects_of(std::string_view tenant, std::size_t limit) override {
+    return inner_->erase_effects_of(tenant, limit);
+  }
+  std::int64_t live_jobs_of(std::string_view tenant) override { return inner_->live_jobs_of(tenant); }
+  std::size_t erase_audit_of(std::string_view tenant, std::size_t limit) override {
+    return inner_->erase_audit_of(tenant, limit);
+  }
   std::size_t erase_effects_before(Instant at, std::size_t limit) override {
     return inner_->erase_effects_before(at, limit);
   }

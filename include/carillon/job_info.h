@@ -61,6 +61,7 @@ struct JobInfo {
   std::string created_by;
   std::string progress;
   std::string output;
+  std::string stderr_text;  // of a program that succeeded
   std::string last_error_code;
   std::string last_error;
   Instant created_at;

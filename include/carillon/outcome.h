@@ -22,6 +22,7 @@ class Outcome {
 
   Kind kind = Kind::done;
   std::string output;          // JSON, of done
+  std::string stderr_text;     // of done: what a program said besides
   std::string reason;          // of skipped and deferred
   std::string error;           // of failed and permanent
   std::string error_class;     // a short word: req, llm, parse, …

@@ -19,6 +19,7 @@
 #include "cli/explain_command.h"
 #include "cli/jobs_commands.h"
 #include "cli/keys_commands.h"
+#include "cli/login_command.h"
 #include "cli/queues_commands.h"
 #include "cli/serve_flags.h"
 #include "cli/session.h"
@@ -48,6 +49,7 @@ class Builder : private CommandTree {
     add_queues();
     add_limits();
     add_keys();
+    add_login();
     add_config();
     add_slo();
     add_status();
@@ -292,6 +294,10 @@ class Builder : private CommandTree {
     check->callback([flags, json, &exit_code = exit_code()] {
       exit_code = finish(check_config(*flags, *json || !stdout_is_terminal()));
     });
+  }
+
+  void add_login() {
+    on(app().add_subcommand("login", "Print a link that signs in at the page, once, for 10 minutes"), make_login_link);
   }
 
   void add_slo() { on(app().add_subcommand("slo", "How each objective stands"), show_slo); }

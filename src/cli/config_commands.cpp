@@ -4,6 +4,7 @@
 
 #include "cli/listing.h"
 #include "cli/tenants_commands.h"
+#include "daemon/own_handlers.h"
 
 namespace carillon {
 
@@ -20,6 +21,9 @@ CliResult<Printout> set_config(Session& session, const std::vector<std::string>&
 
 CliResult<Printout> check_config(const daemon::ServeFlags& flags, bool json) {
   TRY_ASSIGN(const daemon::LoadedConfig loaded, as_cli(daemon::load_config(flags, daemon::environment_of_process())));
+  if (const std::vector<std::string> wrong = daemon::wrong_handlers(loaded.config); !wrong.empty()) {
+    return cli_error(ExitCode::usage, fmt::format("{}", fmt::join(wrong, "; ")));
+  }
   if (json) return Printout{.text = daemon::config_json(loaded) + "\n"};
   std::vector<std::vector<Cell>> rows;
   for (const daemon::EffectiveSetting& setting : loaded.settings) {

@@ -19,6 +19,7 @@
 #include "carillon/version.h"
 #include "cli/table.h"
 #include "core/zone.h"
+#include "daemon/own_handlers.h"
 
 namespace carillon {
 
@@ -169,6 +170,9 @@ std::vector<Finding> check_machine(const DoctorRequest& request, Instant now) {
   if (loaded) {
     findings.push_back({"configuration", Health::ok, loaded->file.value_or("no file; flags, environment, defaults")});
     for (const std::string& warning : loaded->warnings) findings.push_back({"configuration", Health::warning, warning});
+    for (std::string& wrong : daemon::wrong_handlers(loaded->config)) {
+      findings.push_back({"handlers", Health::problem, std::move(wrong)});
+    }
   } else {
     findings.push_back({"configuration", Health::problem, loaded.error().message});
   }

@@ -2,12 +2,42 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <cstdint>
 #include <cstdio>
 
 #include "base/check.h"
+#include "base/utf8.h"
+#include "cli/terminal.h"
 
 namespace carillon {
+
+namespace {
+
+// `text` with `instead` for every character that a terminal obeys, and for bytes that are none.
+template <typename Instead>
+std::string without_acting(std::string_view text, Instead instead) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const Utf8Character decoded = first_character(text);
+    if (decoded.valid && !acts_on_terminal(decoded.code)) {
+      out += text.substr(0, decoded.bytes);
+    } else {
+      out += instead(decoded.valid ? decoded.code : U'?');
+    }
+    text.remove_prefix(decoded.bytes);
+  }
+  return out;
+}
+
+// Below that our own line ends and colours stand; JSON has escaped its own.
+std::string spelled_out(char32_t code) {
+  constexpr char32_t kDelete = 0x7F;
+  if (code < kDelete) return {static_cast<char>(code)};
+  return fmt::format("\\u{:04x}", static_cast<std::uint32_t>(code));
+}
+
+}  // namespace
 
 ExitCode exit_code(ErrorCode code) {
   switch (code) {
@@ -34,12 +64,14 @@ CliError cli_error(const Error& error) { return {.code = exit_code(error.code), 
 
 ExitCode complain(std::string message, ExitCode code) {
   // One line, whatever the message holds.
-  std::ranges::replace_if(message, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
-  fmt::print(stderr, "carillon: {}\n", message);
+  fmt::print(stderr, "carillon: {}\n", without_acting(message, [](char32_t) { return std::string(" "); }));
   return code;
 }
 
-ExitCode print(std::string_view text) {
+ExitCode print(std::string_view given) {
+  // JSON comes as the server sent it, and tables have colours of ours: what else a terminal would obey is spelled out.
+  const std::string spelled = stdout_is_terminal() ? without_acting(given, spelled_out) : std::string();
+  const std::string_view text = spelled.empty() ? given : std::string_view(spelled);
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
   return written ? ExitCode::done : complain("cannot write to standard output", ExitCode::failed);
 }

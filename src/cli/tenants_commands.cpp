@@ -60,7 +60,9 @@ CliResult<Printout> create_tenant(Session& session, const std::string& name) {
 CliResult<Printout> delete_tenant(Session& session, const std::string& name) {
   TRY(as_cli(check_name("tenant", name)));
   TRY_ASSIGN(const JsonValue answer, session.remove(Session::path({"tenants", name})));
-  return print_done(session, answer, name + " deleted");
+  const bool goes_on = answer.is_object() && answer.contains("state");
+  return print_done(session, answer,
+                    name + (goes_on ? " is being deleted: what is left goes in the background" : " deleted"));
 }
 
 CliResult<Printout> show_tenant(Session& session, const std::optional<std::string>& name) {

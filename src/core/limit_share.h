@@ -4,9 +4,9 @@
 // who come later, and those who are there share by weight:
 //
 // - A tenant that holds nothing gets the next free slot, always.
-// - Beyond that it has its share by weight among those who hold some, with one more counted for a newcomer, as long as
-//   a sixteenth of the limit, at least one slot, stays free for newcomers. Where every known tenant holds some there
-//   are no newcomers to keep anything for.
+// - For such newcomers a sixteenth of the limit, at least one slot, stays free. Where every known tenant holds some
+//   there are none to keep anything for.
+// - Who holds some may have its share by weight, among those who hold some and one newcomer.
 // - Beyond its share it may hold three times what stays free: alone it gets three quarters, and when others come it
 //   starts nothing more until they have theirs.
 //

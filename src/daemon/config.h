@@ -68,11 +68,15 @@ struct ExecDefinition {
   std::vector<std::string> argv;
   std::optional<std::string> cwd;
   std::optional<std::string> user;
+  bool allow_root = false;
   std::optional<Duration> timeout;
   std::vector<std::string> limits;
   std::optional<std::uint64_t> memory_mb_max;
   std::optional<std::uint64_t> cpu_seconds_max;
+  std::optional<std::uint64_t> file_mb_max;
   std::optional<std::uint64_t> open_files_max;
+  std::optional<std::uint64_t> processes_max;
+  friend bool operator==(const ExecDefinition&, const ExecDefinition&) = default;
 };
 
 enum class StartTls : std::uint8_t { attempt, require, never };
@@ -85,17 +89,22 @@ struct EmailDefinition {
   std::optional<std::string> password_file;
   std::string from;
   std::string to;
+  bool to_list = false;  // one {{…}} of it may give several addresses
   std::optional<std::string> cc;
+  bool cc_list = false;
   std::string subject;
   std::string text;
   std::optional<std::string> html;
   std::optional<Duration> timeout;
   std::vector<std::string> limits;
+  friend bool operator==(const EmailDefinition&, const EmailDefinition&) = default;
 };
 
 struct HandlerDefinition {
   std::string type;
+  std::vector<std::string> tenants;  // whose jobs it runs; none named: anybody's
   std::variant<ExecDefinition, EmailDefinition> work;
+  friend bool operator==(const HandlerDefinition&, const HandlerDefinition&) = default;
 };
 
 struct ServerConfig {

@@ -89,6 +89,15 @@ Result<std::vector<std::string>> read_limits(const GivenValue& value) {
   return *names;
 }
 
+// An empty list would read like nobody and mean everybody: it is refused.
+Result<std::vector<std::string>> read_tenants(const GivenValue& value) {
+  const auto names = read_list(value);
+  const auto is_name = [](const std::string& name) { return check_name("tenant", name).has_value(); };
+  const bool good = names && !names->empty() && std::ranges::all_of(*names, is_name);
+  if (!good) return invalid_request("a list of names of tenants; without it the handler is for all");
+  return *names;
+}
+
 Result<std::string> read_smtp(const GivenValue& value) {
   const auto url = read_text(value);
   const bool good = url && (url->starts_with("smtp://") || url->starts_with("smtps://")) && !url->ends_with("://") &&
@@ -121,11 +130,14 @@ Result<ExecDefinition> read_exec(Fields& fields) {
   TRY(fields.required("argv", exec.argv, read_argv));
   TRY(fields.optional("cwd", exec.cwd, read_text));
   TRY(fields.optional("user", exec.user, read_text));
+  TRY(fields.optional("allow_root", exec.allow_root, read_boolean));
   TRY(fields.optional("timeout", exec.timeout, read_timeout));
   TRY(fields.optional("limits", exec.limits, read_limits));
   TRY(fields.optional("memory_mb_max", exec.memory_mb_max, read_count));
   TRY(fields.optional("cpu_seconds_max", exec.cpu_seconds_max, read_count));
+  TRY(fields.optional("file_mb_max", exec.file_mb_max, read_count));
   TRY(fields.optional("open_files_max", exec.open_files_max, read_count));
+  TRY(fields.optional("processes_max", exec.processes_max, read_count));
   return exec;
 }
 
@@ -137,7 +149,9 @@ Result<EmailDefinition> read_email(Fields& fields) {
   TRY(fields.optional("password_file", email.password_file, read_text));
   TRY(fields.required("from", email.from, read_text));
   TRY(fields.required("to", email.to, read_text));
+  TRY(fields.optional("to_list", email.to_list, read_boolean));
   TRY(fields.optional("cc", email.cc, read_text));
+  TRY(fields.optional("cc_list", email.cc_list, read_boolean));
   TRY(fields.required("subject", email.subject, read_text));
   TRY(fields.required("text", email.text, read_long_text));
   TRY(fields.optional("html", email.html, read_long_text));
@@ -150,10 +164,11 @@ Result<HandlerDefinition> read_handler(const std::string& type, const std::vecto
   if (const auto checked = check_name("type", type); !checked) {
     return invalid_request(fmt::format("line {}: handlers: {}", entries.front()->line, checked.error().message));
   }
-  HandlerDefinition handler{.type = type, .work = {}};
+  HandlerDefinition handler{.type = type, .tenants = {}, .work = {}};
   Fields fields(type, entries);
   std::string kind;
   TRY(fields.required("kind", kind, read_kind));
+  TRY(fields.optional("tenants", handler.tenants, read_tenants));
   if (kind == "exec") {
     TRY_ASSIGN(handler.work, read_exec(fields));
   } else {

@@ -29,6 +29,9 @@ std::string handler_json(const HandlerDefinition& handler) {
   } else {
     out.text("kind", "email").text("smtp", std::get<EmailDefinition>(handler.work).smtp);
   }
+  JsonArray tenants;
+  for (const std::string& tenant : handler.tenants) tenants.raw(json_string(tenant));
+  out.raw("tenants", handler.tenants.empty() ? json_string("all") : tenants.str());
   return out.str();
 }
 

@@ -24,6 +24,12 @@ std::string_view to_string(BulkAction action) {
 namespace {
 
 constexpr std::size_t kStep = 500;
+// Each step takes some milliseconds from everybody: the works take turns.
+constexpr std::size_t kStepsOfRound = 4;
+constexpr std::size_t kRunningOfTenantMax = 20;
+// How work has ended is kept as long, and looked at by so many when new work begins.
+constexpr Duration kEndedKept = std::chrono::days(7);
+constexpr std::size_t kEndedLookedAt = 20;
 constexpr double kRateMax = 1e6;
 constexpr std::uint64_t kCountedMax = 100'000;
 constexpr Duration kCountingMax = std::chrono::seconds(1);
@@ -49,6 +55,18 @@ void put_if(JsonObject& object, std::string_view name, const std::optional<std::
 std::optional<std::string> text_if(const Json& json, const StoredObject& object, std::string_view name) {
   if (!json.find(name)) return std::nullopt;
   return object.text(name);
+}
+
+template <typename Works>
+Result<void> check_room(const Works& works, const std::string& tenant) {
+  std::size_t running = 0;
+  for (auto work = works.lower_bound({tenant, {}}); work != works.end() && work->first.first == tenant; ++work) {
+    ++running;
+  }
+  if (running < kRunningOfTenantMax) return {};
+  return failed(ErrorCode::conflict,
+                fmt::format("tenant {} has {} bulk works under way, and may have {}: wait for one, or stop it",
+                            quoted(tenant), running, kRunningOfTenantMax));
 }
 
 // What the store counts anyway: nothing if the filter asks for more than queue and state.
@@ -191,8 +209,27 @@ void BulkWork::remember(Round& round, const BulkState& state, BootTime next_at) 
   });
 }
 
+namespace {
+
+// Ids grow with time: the oldest come first.
+Result<void> forget_ended(Store& store, const std::string& tenant, Instant now) {
+  const DocumentKey before{.tenant = tenant, .kind = std::string(kBulkKind), .name = {}};
+  TRY_ASSIGN(const std::vector<Document> oldest, store.admin().documents_above(before, kEndedLookedAt));
+  for (const Document& document : oldest) {
+    if (document.key.tenant != tenant || document.key.kind != kBulkKind) return {};
+    if (now - document.updated_at < kEndedKept) continue;
+    TRY_ASSIGN(const BulkState state, read_bulk(document.body));
+    if (state.info.state != kRunning) TRY(store.admin().delete_document(document.key, std::nullopt));
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<BulkInfo> BulkWork::begin(Round& round, const Begin& begin) {
   const BulkRequest& request = begin.request;
+  TRY(check_room(works_, request.query.tenant));
+  TRY(forget_ended(store_, request.query.tenant, round.now));
   if (request.rate && (!(*request.rate >= 0.001) || *request.rate > kRateMax)) {
     return invalid_field(
         "rate", fmt::format("rate is {}; it must lie between 0.001 and {} jobs a second", *request.rate, kRateMax));
@@ -209,6 +246,8 @@ Result<BulkInfo> BulkWork::begin(Round& round, const Begin& begin) {
 }
 
 Result<BulkInfo> BulkWork::begin(Round& round, const BeginBackfill& begin) {
+  TRY(check_room(works_, std::string(begin.tenant)));
+  TRY(forget_ended(store_, std::string(begin.tenant), round.now));
   BulkState state{.info = {.id = format_job_id(store_.jobs().new_job_id()),
                            .action = BulkAction::backfill,
                            .state = std::string(kRunning),
@@ -257,16 +296,28 @@ std::optional<BootTime> BulkWork::next_at() const {
 }
 
 Result<void> BulkWork::step(Round& round) {
+  std::vector<const Work*> due;
   for (const auto& [key, work] : works_) {
-    if (work.next_at <= round.boot) TRY(step(round, work));
+    if (work.next_at <= round.boot) due.push_back(&work);
   }
+  // Who has waited longest; a step moves its work behind all others.
+  std::ranges::stable_sort(due, {}, &Work::next_at);
+  if (due.size() > kStepsOfRound) due.resize(kStepsOfRound);
+  for (const Work* const work : due) TRY(step(round, *work));
   return {};
 }
 
 Result<void> BulkWork::step(Round& round, const Work& work) {
   // What is stored decides: it may have been stopped in this very round.
-  TRY_ASSIGN(const Document document, store_.admin().document(key_of(work.state)));
-  TRY_ASSIGN(BulkState state, read_bulk(document.body));
+  const auto document = store_.admin().document(key_of(work.state));
+  if (!document && document.error().code == ErrorCode::not_found) {
+    // Its tenant is being deleted.
+    round.on_commit.emplace_back(
+        [this, key = std::pair(work.state.filter.tenant, work.state.info.id)] { works_.erase(key); });
+    return {};
+  }
+  if (!document) return std::unexpected(document.error());
+  TRY_ASSIGN(BulkState state, read_bulk(document->body));
   if (state.info.state != kRunning) {
     remember(round, state, round.boot);
     return {};

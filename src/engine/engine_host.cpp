@@ -67,8 +67,8 @@ class EngineHost::Parts {
 
   void handle(std::string type, Handler handler) {
     const std::scoped_lock lock(mutex_);
-    CHECK(!runner_);  // before it runs
     handlers_[std::move(type)] = std::move(handler);
+    if (environment_) environment_->handlers.set(handlers_);
   }
 
   void on_event(EventListener listener) {
@@ -81,11 +81,11 @@ class EngineHost::Parts {
     {
       const std::scoped_lock lock(mutex_);
       if (runner_ || stopping_) return;
-      auto environment = std::make_shared<ExecutionEnvironment>();
-      environment->port = node_.port();
-      environment->finished = node_.finished();
-      environment->handlers = handlers_;
-      runner_ = make_runner(std::move(environment));
+      environment_ = std::make_shared<ExecutionEnvironment>();
+      environment_->port = node_.port();
+      environment_->finished = node_.finished();
+      environment_->handlers.set(handlers_);
+      runner_ = make_runner(environment_);
       starting_ = true;
     }
     node_.bell().ring();
@@ -114,9 +114,13 @@ class EngineHost::Parts {
     if (options_.serves) {
       node_.serve_only(options_.serves);
     } else if (options_.engine.leave_unhandled) {
-      node_.serve_only([this](std::string_view /*tenant*/, std::string_view type) { return handlers_.contains(type); });
+      // As they stood at the start: a handler that is added later would be read here while it is written.
+      node_.serve_only([handlers = handlers_](std::string_view /*tenant*/, std::string_view type) {
+        return handlers.contains(type);
+      });
     }
     if (options_.limits_of_type) node_.limit_types(options_.limits_of_type);
+    if (options_.tenant_erased) node_.on_tenant_erased(options_.tenant_erased);
     if (options_.waits_outside) node_.share_slots(options_.waits_outside);
   }
 
@@ -184,6 +188,7 @@ class EngineHost::Parts {
   std::condition_variable drained_;
   Handlers handlers_;
   std::vector<EventListener> listeners_;
+  std::shared_ptr<ExecutionEnvironment> environment_;
   std::unique_ptr<Runner> runner_;
   bool starting_ = false;
   bool stopping_ = false;

@@ -37,6 +37,8 @@ struct EngineHostOptions {
   Dispatcher::Serves serves;
   // What jobs of a type take besides the limits that they name; the same holds for it.
   Dispatcher::TypeLimits limits_of_type;
+  // Nothing is left of a tenant that was deleted. Called on the driver's thread.
+  std::function<void(const std::string&)> tenant_erased;
   // Which jobs wait for somebody outside while they hold a slot; the same holds for it. Nothing: none.
   Dispatcher::Serves waits_outside;
   RuleBook::Base rules;                   // what holds beside the stored configuration
@@ -57,8 +59,10 @@ class EngineHost {
   PullClient& pulls();
   Counters counters() const;
 
-  // Before it runs.
+  // Before it runs; afterwards it replaces the handler of a type, or adds one, for attempts that begin from now on. Who
+  // serves which types is not asked again by that (`serves`).
   void handle(std::string type, Handler handler);
+  // Before it runs.
   void on_event(EventListener listener);
 
   void start();

@@ -111,6 +111,7 @@ Result<JobInfo> job_info_of(const JobView& view, const RuleBook& rules, Instant 
                .created_by = options.created_by,
                .progress = detail.progress,
                .output = detail.output,
+               .stderr_text = detail.stderr_text,
                .last_error_code = detail.last_error ? detail.last_error->code : std::string(),
                .last_error = detail.last_error ? detail.last_error->message : std::string(),
                .created_at = made_at(row.id),
@@ -160,6 +161,7 @@ std::string to_json(const JobInfo& job) {
   put(object, "created_by", job.created_by);
   put_json(object, "progress", job.progress, "null");
   put_json(object, "output", job.output, "null");
+  if (!job.stderr_text.empty()) object.text("stderr", job.stderr_text);
   if (job.last_error_code.empty()) {
     object.raw("last_error", "null");
   } else {

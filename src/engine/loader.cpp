@@ -75,6 +75,8 @@ Result<void> Loader::load_rules(Round& round) {
       planner_.resume_replan(document);
     } else if (document.key.kind == kImportKind) {
       imports_.resume(document, round.boot);
+    } else if (document.key.kind == kErasureKind) {
+      erasure_.resume(document);
     } else if (document.key.kind != kImportPartKind) {
       rules_.apply(document.key, document.body, dispatcher_.ready(), round.now, RuleBook::Why::was_read);
     }

@@ -15,14 +15,22 @@
 #include "engine/planner.h"
 #include "engine/round.h"
 #include "engine/rule_book.h"
+#include "engine/tenant_erasure.h"
 #include "store/store.h"
 
 namespace carillon {
 
 class Loader {
  public:
-  Loader(Store& store, Dispatcher& dispatcher, Planner& planner, RuleBook& rules, BulkWork& bulk, ImportWork& imports)
-      : store_(store), dispatcher_(dispatcher), planner_(planner), rules_(rules), bulk_(bulk), imports_(imports) {}
+  Loader(Store& store, Dispatcher& dispatcher, Planner& planner, RuleBook& rules, BulkWork& bulk, ImportWork& imports,
+         TenantErasure& erasure)
+      : store_(store),
+        dispatcher_(dispatcher),
+        planner_(planner),
+        rules_(rules),
+        bulk_(bulk),
+        imports_(imports),
+        erasure_(erasure) {}
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
   ~Loader() = default;
@@ -54,6 +62,7 @@ class Loader {
   RuleBook& rules_;
   BulkWork& bulk_;
   ImportWork& imports_;
+  TenantErasure& erasure_;
   Stage stage_ = Stage::rules;
   std::set<DocumentKey> documents_;  // that this reading has met
   DocumentKey rules_to_;

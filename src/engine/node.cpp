@@ -44,7 +44,16 @@ Node::Node(Store& store, const StoreClock& clock, Options options)
             return planner_.backfill(round, state, most);
           }),
       imports_(store, planner_),
-      loader_(store, dispatcher_, planner_, rules_, bulk_, imports_),
+      erasure_(store, planner_,
+               {.document_erased = [this](Round& round,
+                                          const DocumentKey& key) { apply_document(round, key, std::nullopt); },
+                .ask_to_stop = [this](Round& round, JobId job) { ask_to_stop(round, job); },
+                .erased =
+                    [this](const std::string& tenant) {
+                      dispatcher_.ready().forget_tenant(tenant, store_.jobs().now());
+                      if (tenant_erased_) tenant_erased_(tenant);
+                    }}),
+      loader_(store, dispatcher_, planner_, rules_, bulk_, imports_, erasure_),
       pruner_(store, options_.prune_every),
       sweeper_(store, planner_) {
   mutant_node_begins();
@@ -141,6 +150,13 @@ void Node::finish_calls(const Result<void>& committed) {
   for (const Call& call : std::exchange(calls_, {})) call.finish(committed);
 }
 
+// Not before it is open: who is to be told of the end may not be there yet.
+bool Node::may_erase(BootTime boot) const {
+  if (!dispatching_ || !loader_.is_done()) return false;
+  const auto at = erasure_.next_at();
+  return at && *at <= boot;
+}
+
 bool Node::has_work(const Round& round) const {
   const auto due = [&](std::optional<Instant> at) { return at && *at <= round.now; };
   const auto bulk_at = bulk_.next_at();
@@ -148,7 +164,8 @@ bool Node::has_work(const Round& round) const {
   return !calls_.empty() || !settling_.empty() || !due_.beats.empty() || !picks_.empty() || !loader_.is_done() ||
          round.boot >= next_tick_ || due(planner_.next_due()) || planner_.has_background() ||
          pruner_.next_at() <= round.boot || sweeper_.is_due(round.boot) || (bulk_at && *bulk_at <= round.boot) ||
-         (import_at && *import_at <= round.boot) || recover_ || !planner_.released().empty() || desk_.has_to_look();
+         (import_at && *import_at <= round.boot) || may_erase(round.boot) || recover_ || !planner_.released().empty() ||
+         desk_.has_to_look();
 }
 
 Result<void> Node::write(Round& round) {
@@ -164,6 +181,7 @@ Result<void> Node::write(Round& round) {
   if (loader_.has_rules()) TRY(plan(round));
   if (const auto at = bulk_.next_at(); at && *at <= round.boot) TRY(bulk_.step(round));
   if (const auto at = imports_.next_at(); at && *at <= round.boot) TRY(imports_.look_after(round));
+  if (may_erase(round.boot)) TRY(erasure_.step(round));
   if (loader_.is_done() && pruner_.next_at() <= round.boot) {
     TRY(pruner_.step(round, rules_.retention(options_.retention)));
   }
@@ -286,6 +304,7 @@ Duration Node::sleep_after(Instant now, BootTime boot) {
   until_boot(sweeper_.next_at());
   until_boot(bulk_.next_at());
   until_boot(imports_.next_at());
+  if (dispatching_) until_boot(erasure_.next_at());
   until(dispatcher_.next_due());
   until(planner_.next_due());
   until(rules_.next_change());
@@ -302,7 +321,7 @@ bool Node::is_settled(Duration sleep) const {
 std::optional<BootTime> Node::next_timer() const {
   std::optional<BootTime> first;
   for (const std::optional<BootTime> at : {runs_.next_due(), std::optional(pruner_.next_at()), sweeper_.next_at(),
-                                           bulk_.next_at(), imports_.next_at(), desk_.next_end()}) {
+                                           bulk_.next_at(), imports_.next_at(), erasure_.next_at(), desk_.next_end()}) {
     if (at && (!first || *at < *first)) first = at;
   }
   return first;
@@ -386,7 +405,8 @@ void Node::apply_document(Round& round, const DocumentKey& key, std::optional<st
     if (rules_.zone_of(key.tenant).name() != zone.name()) planner_.zone_changed(key.tenant);
     desk_.room_is_there();
     // Attempts that wait for a thread were claimed by other rules. Gates are looked at when they start.
-    if (key.kind == kMaintenanceKind || (key.kind == kSettingsKind && !rules_.is_paused(key.tenant))) return;
+    const bool is_about_gates = key.kind == kMaintenanceKind || key.kind == kBoundsKind;
+    if (is_about_gates || (key.kind == kSettingsKind && !rules_.is_paused(key.tenant))) return;
     take_back([&](const Run& run) { return key.tenant.empty() || run.job.tenant == key.tenant; });
   });
 }

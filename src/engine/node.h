@@ -74,6 +74,8 @@ class Node {
   // ---- Before the first step ----
   void set_runner(Runner& runner) { runner_ = &runner; }
   void add_listener(EventListener listener) { listeners_.push_back(std::move(listener)); }
+  // Called on the driver's thread, when nothing is left of a tenant that was deleted.
+  void on_tenant_erased(std::function<void(const std::string&)> told) { tenant_erased_ = std::move(told); }
   // With it, what it does not serve stays queued, or is taken by workers outside.
   void serve_only(Dispatcher::Serves serves) { dispatcher_.serve_only(std::move(serves)); }
   void limit_types(Dispatcher::TypeLimits limits) { dispatcher_.limit_types(std::move(limits)); }
@@ -130,6 +132,7 @@ class Node {
   Planner& planner() { return planner_; }
   BulkWork& bulk() { return bulk_; }
   ImportWork& imports() { return imports_; }
+  TenantErasure& erasure() { return erasure_; }
   RuleBook& rules() { return rules_; }
   const RuleBook& rules() const { return rules_; }
   // A handler that runs is asked to stop, after the commit.
@@ -186,6 +189,7 @@ class Node {
   void take_finished(const Round& round);
   void collect_due(const Round& round);
   bool has_work(const Round& round) const;
+  bool may_erase(BootTime boot) const;
   Result<void> write(Round& round);
   Result<void> write_settlements(Round& round);
   Result<std::vector<Result<Settled>>> say(Round& round, const std::vector<Settling>& said);
@@ -255,6 +259,7 @@ class Node {
   const Options options_;
   Runner* runner_ = nullptr;
   std::vector<EventListener> listeners_;
+  std::function<void(const std::string&)> tenant_erased_;
 
   // Shared with handlers that may outlive the node.
   std::shared_ptr<Bell> bell_;
@@ -267,6 +272,7 @@ class Node {
   Planner planner_;
   BulkWork bulk_;
   ImportWork imports_;
+  TenantErasure erasure_;
   Loader loader_;
   Pruner pruner_;
   Sweeper sweeper_;

@@ -178,20 +178,29 @@ Result<BulkInfo> NodeClient::stop_bulk(std::string_view tenant, std::string_view
 
 // ---- Settings -----------------------------------------------------------------------------------------------------
 
-Result<void> NodeClient::put_document(DocumentKey key, std::optional<std::string_view> body) {
-  const Deed deed{key.tenant, body ? "put" : "delete", key.name.empty() ? key.kind : key.kind + "/" + key.name};
+AuditWord NodeClient::word_of_document(const DocumentKey& key, std::string_view action) const {
+  return word_of({key.tenant, action, key.name.empty() ? key.kind : key.kind + "/" + key.name});
+}
+
+Result<void> NodeClient::store_document(Round& round, const DocumentKey& key, std::string body, bool is_noted) {
   std::optional<AuditWord> word;
-  if (!actor_.empty()) word = word_of(deed);
+  if (is_noted && !actor_.empty()) word = word_of_document(key, "put");
+  TRY(node_.store().admin().put_document({.key = key, .body = body}, word));
+  node_.apply_document(round, key, std::move(body));
+  return {};
+}
+
+Result<void> NodeClient::put_document(DocumentKey key, std::optional<std::string_view> body) {
   return node_.call<void>([&](Round& round) -> Result<void> {
     if (body) {
       const auto before = node_.store().admin().document(key);
       TRY_ASSIGN(
           std::string whole,
           merged_document(key.kind, *body, before ? std::optional<std::string_view>(before->body) : std::nullopt));
-      TRY(node_.store().admin().put_document({.key = key, .body = whole}, word));
-      node_.apply_document(round, key, std::move(whole));
-      return {};
+      return store_document(round, key, std::move(whole));
     }
+    std::optional<AuditWord> word;
+    if (!actor_.empty()) word = word_of_document(key, "delete");
     const auto deleted = node_.store().admin().delete_document(key, word);
     // Clearing what is not set is no error.
     if (!deleted && deleted.error().code != ErrorCode::not_found) return deleted;
@@ -200,8 +209,35 @@ Result<void> NodeClient::put_document(DocumentKey key, std::optional<std::string
   });
 }
 
+// Both documents in one transaction: what holds is made of both.
+Result<void> NodeClient::put_settings_by(By by, std::string_view tenant, std::string_view settings) {
+  const DocumentKey key{.tenant = std::string(tenant), .kind = std::string(kSettingsKind), .name = {}};
+  const DocumentKey bounds_key{.tenant = std::string(tenant), .kind = std::string(kBoundsKind), .name = {}};
+  return node_.call<void>([&](Round& round) -> Result<void> {
+    AdminStore& admin = node_.store().admin();
+    SettingsBefore before;
+    // What cannot be read counts for nothing, as in the rule book.
+    const auto stored = admin.document(key);
+    if (stored) before.settings = parse_tenant_settings(stored->body).value_or(TenantSettings{});
+    const auto stored_bounds = admin.document(bounds_key);
+    before.bounds = bounds_of(before.settings);
+    if (stored_bounds) before.bounds = parse_tenant_bounds(stored_bounds->body).value_or(TenantBounds{});
+    TRY_ASSIGN(const SettingsAfter after, by == By::operators_own
+                                              ? put_by_operator(settings, before)
+                                              : put_by_tenant(settings, before, node_.config().retention));
+    // The trail has one row of it: of the settings, or else of the bounds, if these alone have changed.
+    const bool is_same = stored && after.settings == before.settings;
+    TRY(store_document(round, bounds_key, write_tenant_bounds(after.bounds), is_same));
+    return store_document(round, key, write_tenant_settings(after.settings));
+  });
+}
+
 Result<void> NodeClient::put_settings(std::string_view tenant, std::string_view settings) {
-  return put_document({.tenant = std::string(tenant), .kind = std::string(kSettingsKind), .name = {}}, settings);
+  return put_settings_by(By::operators_own, tenant, settings);
+}
+
+Result<void> NodeClient::put_own_settings(std::string_view tenant, std::string_view settings) {
+  return put_settings_by(By::tenant, tenant, settings);
 }
 
 Result<void> NodeClient::put_queue(std::string_view tenant, std::string_view queue, std::string_view settings) {

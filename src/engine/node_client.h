@@ -74,7 +74,10 @@ class NodeClient final : public Client {
   Result<OutcomeList> outcome_items(std::string_view tenant, std::string_view schedule, const OutcomeItemQuery& query,
                                     std::string_view cursor, std::size_t limit) override;
 
+  // In the name of the operator: what it sets is also what the tenant may have at most.
   Result<void> put_settings(std::string_view tenant, std::string_view settings) override;
+  // In the name of the tenant: refused beyond its bounds.
+  Result<void> put_own_settings(std::string_view tenant, std::string_view settings);
   Result<void> put_queue(std::string_view tenant, std::string_view queue, std::string_view settings) override;
   Result<void> put_limit(std::string_view tenant, std::string_view name, std::optional<std::string_view> rule) override;
   Result<void> put_maintenance(std::string_view tenant, std::optional<std::string_view> maintenance) override;
@@ -114,6 +117,10 @@ class NodeClient final : public Client {
   Result<ImportedSubjects> import_in_parts(const ImportWork::Name& name, std::span<const ImportLine> lines);
   Result<PutSubjectAnswer> put_subject_as(std::string_view tenant, std::string_view schedule, const SubjectBody& body);
   Result<void> put_document(DocumentKey key, std::optional<std::string_view> body);
+  enum class By : std::uint8_t { operators_own, tenant };
+  Result<void> put_settings_by(By by, std::string_view tenant, std::string_view settings);
+  Result<void> store_document(Round& round, const DocumentKey& key, std::string body, bool is_noted = true);
+  AuditWord word_of_document(const DocumentKey& key, std::string_view action) const;
 
   Node& node_;
   const std::string actor_;

@@ -40,6 +40,7 @@ void keep_earlier(std::optional<Instant>& earliest, std::optional<Instant> at, I
 
 Result<void> check_document(std::string_view kind, std::string_view body) {
   if (kind == kSettingsKind) return check(parse_tenant_settings(body));
+  if (kind == kBoundsKind) return check(parse_tenant_bounds(body));
   if (kind == kQueueKind) return check(parse_queue_settings(body));
   if (kind == kLimitKind) return check(parse_limit_rule(body));
   if (kind == kMaintenanceKind) return check(parse_maintenance(body));
@@ -59,7 +60,13 @@ void RuleBook::apply(const DocumentKey& key, std::optional<std::string_view> bod
     keys_.erase(key);
   }
   if (key.kind == kSettingsKind) {
-    apply_settings(key.tenant, body, ready, now);
+    Tenant& tenant = tenants_[key.tenant];
+    tenant.own = read(kTenant, body).value_or(TenantSettings{});
+    bind(key.tenant, tenant, ready, now);
+  } else if (key.kind == kBoundsKind) {
+    Tenant& tenant = tenants_[key.tenant];
+    tenant.bounds = read(parse_tenant_bounds, body);
+    bind(key.tenant, tenant, ready, now);
   } else if (key.kind == kQueueKind) {
     const QueueSettings queue = read(kQueue, body).value_or(QueueSettings{});
     ready.set_queue_cap(key.tenant, key.name, queue.max_concurrency);
@@ -84,10 +91,8 @@ void RuleBook::apply(const DocumentKey& key, std::optional<std::string_view> bod
   next_change_ = now;
 }
 
-void RuleBook::apply_settings(const std::string& name, std::optional<std::string_view> body, ReadySet& ready,
-                              Instant now) {
-  Tenant& tenant = tenants_[name];
-  tenant.settings = read(kTenant, body).value_or(TenantSettings{});
+void RuleBook::bind(const std::string& name, Tenant& tenant, ReadySet& ready, Instant now) const {
+  tenant.settings = tenant.bounds ? bounded(tenant.own, *tenant.bounds, std::nullopt) : tenant.own;
   update_zones(tenant);
   ready.set_weight(name, tenant.settings.weight, now);
   ready.set_tenant_cap(name, tenant.settings.max_concurrency);
@@ -225,7 +230,9 @@ RetentionRule RuleBook::retention(Duration otherwise) const {
   const std::scoped_lock lock(mutex_);
   RetentionRule rule{.otherwise = config_.retention.value_or(otherwise)};
   for (const auto& [name, tenant] : tenants_) {
-    if (tenant.settings.retention) rule.by_tenant.emplace_back(name, *tenant.settings.retention);
+    if (!tenant.settings.retention) continue;
+    const TenantBounds bounds = tenant.bounds.value_or(bounds_of(tenant.own));
+    rule.by_tenant.emplace_back(name, *bounded(tenant.settings, bounds, rule.otherwise).retention);
   }
   return rule;
 }

@@ -15,6 +15,7 @@
 #include "core/job_defaults.h"
 #include "core/retention.h"
 #include "core/settings.h"
+#include "core/tenant_bounds.h"
 #include "core/trigger.h"
 #include "core/zone.h"
 #include "engine/ready_set.h"
@@ -24,6 +25,7 @@ namespace carillon {
 
 // The kinds of documents.
 inline constexpr std::string_view kSettingsKind = "settings";        // of a tenant
+inline constexpr std::string_view kBoundsKind = "bounds";            // of a tenant: what its settings may be at most
 inline constexpr std::string_view kQueueKind = "queue";              // name: the queue
 inline constexpr std::string_view kLimitKind = "limit";              // name: the limit; tenant "": for all
 inline constexpr std::string_view kMaintenanceKind = "maintenance";  // tenant "": for all
@@ -90,7 +92,9 @@ class RuleBook {
 
  private:
   struct Tenant {
-    TenantSettings settings;
+    TenantSettings own;                  // as they are stored
+    std::optional<TenantBounds> bounds;  // nothing: none are stored
+    TenantSettings settings;             // as they hold
     std::optional<Maintenance> maintenance;
     Zone zone = Zone::utc();        // of its settings, else the engine's, else UTC
     Zone quiet_zone = Zone::utc();  // of its quiet hours, else `zone`
@@ -98,7 +102,8 @@ class RuleBook {
     bool quiet = false;
   };
 
-  void apply_settings(const std::string& name, std::optional<std::string_view> body, ReadySet& ready, Instant now);
+  // The tenant's own settings or its bounds have changed.
+  void bind(const std::string& name, Tenant& tenant, ReadySet& ready, Instant now) const;
   void apply_config(std::optional<std::string_view> body);
   void update_zones(Tenant& tenant) const;
   std::optional<Closing> closing_of(const Tenant* tenant, bool notifies, Instant now) const;

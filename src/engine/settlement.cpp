@@ -28,6 +28,7 @@ void say(Settlement& settlement, const Outcome& outcome, Instant now) {
     case Outcome::Kind::done:
       settlement.end.result = AttemptResult::ok;
       settlement.output = outcome.output;
+      settlement.stderr_text = outcome.stderr_text;
       return;
     case Outcome::Kind::skipped:
       settlement.end = {.result = AttemptResult::ok, .skipped = true};

@@ -14,7 +14,7 @@ namespace {
 
 void run_one(const ExecutionEnvironment& environment, const RunPtr& run) {
   if (!run->begin()) return;  // its node has taken it back
-  environment.finished->put(execute(run, environment.handlers, *environment.port));
+  environment.finished->put(execute(run, *environment.handlers.get(), *environment.port));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 
+#include "base/replaceable.h"
 #include "engine/execution.h"
 #include "engine/runner.h"
 
@@ -13,7 +14,7 @@ namespace carillon {
 struct ExecutionEnvironment {
   std::shared_ptr<Port> port;
   std::shared_ptr<FinishedQueue> finished;
-  Handlers handlers;
+  Replaceable<Handlers> handlers;
 };
 
 // At most `threads` attempts at once. At its end it waits for idle threads only: a handler that does not return keeps

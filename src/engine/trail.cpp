@@ -1,5 +1,7 @@
 #include "engine/trail.h"
 
+#include <iterator>
+#include <set>
 #include <string>
 
 #include "base/json.h"
@@ -75,6 +77,19 @@ AuditDetail trail_of(const NewJob& job, const Enqueued& made) {
   if (job.run_at) put(fields, "run_at", job.run_at);
   if (job.options.parent) fields.text("parent_id", format_job_id(job.options.parent));
   if (made.deduplicated) fields.boolean("deduplicated", true);
+  return new_fields(fields);
+}
+
+AuditDetail trail_of_batch(std::span<const NewJob> jobs) {
+  constexpr std::size_t kTypesShown = 20;
+  std::set<std::string_view> types;
+  for (const NewJob& job : jobs) {
+    if (types.size() < kTypesShown) types.insert(job.type);
+  }
+  JsonArray shown;
+  for (const std::string_view type : types) shown.raw(json_string(type));
+  JsonObject fields;
+  fields.integer("jobs", std::ssize(jobs)).raw("types", shown.str());
   return new_fields(fields);
 }
 

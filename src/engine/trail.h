@@ -4,6 +4,7 @@
 #include <carillon/client.h>
 
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "core/audit_detail.h"
@@ -17,6 +18,8 @@ namespace carillon {
 std::optional<AuditDetail> trail_of(const JobStanding& before, const JobStanding& after);
 // A job that a person made: never its payload.
 AuditDetail trail_of(const NewJob& job, const Enqueued& made);
+// Many of them, together: how many, and of which types.
+AuditDetail trail_of_batch(std::span<const NewJob> jobs);
 AuditDetail trail_of(const BulkRequest& request, const BulkInfo& begun);
 std::optional<AuditDetail> trail_of_stop(std::string_view state_before, const BulkInfo& stopped);
 AuditDetail trail_of(const Client::BackfillRequest& request, const BulkInfo& begun);

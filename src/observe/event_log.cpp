@@ -9,27 +9,43 @@
 #include <system_error>
 #include <utility>
 
+#include "base/safe_file.h"
+
 namespace carillon {
 
 namespace {
 
-constexpr int kMode = 0640;
+constexpr unsigned kMode = 0640;
+
+Result<int> open_log(const std::string& path) {
+  auto fd = open_to_append(path, kMode);
+  if (!fd) return std::unexpected(with_context("the event log", std::move(fd).error()));
+  return fd;
+}
 
 }  // namespace
 
 Result<EventLog> EventLog::open(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, kMode);  // NOLINT(*-vararg)
-  if (fd < 0) {
-    return failed(ErrorCode::unavailable, fmt::format("cannot write the event log {}: {}", quoted(path),
-                                                      std::generic_category().message(errno)));
-  }
-  return EventLog(fd);
+  TRY_ASSIGN(const int fd, open_log(path));
+  return EventLog(fd, path);
 }
 
-EventLog::EventLog(EventLog&& other) noexcept : fd_(std::exchange(other.fd_, -1)), lost_(other.lost_.load()) {}
+EventLog::EventLog(EventLog&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)), lost_(other.lost_.load()) {}
 
 EventLog::~EventLog() {
   if (fd_ >= 0) close(fd_);
+}
+
+Result<void> EventLog::reopen() {
+  TRY_ASSIGN(const int fd, open_log(path_));
+  // In one step: whoever writes a line writes it whole, to the one or to the other.
+  const bool replaced = dup3(fd, fd_, O_CLOEXEC) >= 0;
+  const int error = errno;
+  close(fd);
+  if (replaced) return {};
+  return failed(ErrorCode::unavailable, fmt::format("cannot write the event log {}: {}", carillon::quoted(path_),
+                                                    std::generic_category().message(error)));
 }
 
 void EventLog::hear(const Event& event) {

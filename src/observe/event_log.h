@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "base/error.h"
 
@@ -16,6 +17,7 @@ namespace carillon {
 
 class EventLog {
  public:
+  // A link is not followed. Errors: invalid_configuration, unavailable.
   static Result<EventLog> open(const std::string& path);
   EventLog(EventLog&& other) noexcept;
   EventLog(const EventLog&) = delete;
@@ -25,12 +27,16 @@ class EventLog {
 
   // On the engine's thread.
   void hear(const Event& event);
+  // Lines go to the file that has its name now, so that the one before can be moved away. Any thread; if it fails,
+  // lines go where they went.
+  Result<void> reopen();
   std::uint64_t lost() const { return lost_; }
 
  private:
-  explicit EventLog(int fd) : fd_(fd) {}
+  EventLog(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
 
   int fd_;
+  std::string path_;
   std::atomic<std::uint64_t> lost_ = 0;
 };
 

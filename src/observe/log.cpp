@@ -23,7 +23,10 @@ bool is_json_for(LogFormat format, int fd) {
 }  // namespace
 
 Log::Log(Options options)
-    : options_(options), json_(is_json_for(options.format, options.fd)), thread_([this] { run(); }) {
+    : options_(options),
+      json_(is_json_for(options.format, options.fd)),
+      level_(options.level),
+      thread_([this] { run(); }) {
   pthread_setname_np(thread_.native_handle(), "log");
 }
 

@@ -38,7 +38,8 @@ class Log {
   ~Log();
 
   // Any thread.
-  bool wants(LogLevel level) const { return level >= options_.level; }
+  bool wants(LogLevel level) const { return level >= level_.load(std::memory_order_relaxed); }
+  void set_level(LogLevel level) { level_ = level; }
   bool is_json() const { return json_; }
   // One that is not wanted is ignored.
   void write(const LogLine& line);
@@ -56,6 +57,7 @@ class Log {
 
   const Options options_;
   const bool json_;
+  std::atomic<LogLevel> level_;
   std::atomic<std::uint64_t> dropped_all_ = 0;
   std::atomic<std::chrono::steady_clock::time_point> give_up_at_ = std::chrono::steady_clock::time_point::max();
 

@@ -45,6 +45,14 @@ SloWatcher::SloWatcher(const SloConfig& config, Instant now) : config_(config), 
   for (State& state : states_) state.since = now;
 }
 
+void SloWatcher::set_thresholds(const SloConfig& config) {
+  const std::scoped_lock lock(mutex_);
+  const Duration window = config_.window;
+  config_ = config;
+  config_.window = window;
+  window_.set_thresholds(config_);
+}
+
 void SloWatcher::hear(const Event& event, Duration boot) {
   const std::scoped_lock lock(mutex_);
   window_.hear(event.body, boot);

@@ -53,6 +53,9 @@ class SloWatcher {
   };
   std::vector<SloTurn> evaluate(const Look& look);
 
+  // Other thresholds, from the next evaluation on. The window stays as long as it was.
+  void set_thresholds(const SloConfig& config);
+
   // As of the last evaluation, as /v1/slo answers.
   std::string json() const;
 
@@ -63,9 +66,8 @@ class SloWatcher {
     Instant since;
   };
 
-  const SloConfig config_;
-
   mutable std::mutex mutex_;
+  SloConfig config_;
   SloWindow window_;
   std::array<State, kSloCount> states_;
   std::optional<std::uint64_t> parked_;

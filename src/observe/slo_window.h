@@ -34,6 +34,9 @@ class SloWindow {
   // Of several that hear of different jobs, taken together: what is about jobs, and nothing about the server.
   static SloMeasures measure_jobs(std::span<SloWindow* const> windows, Duration now);
 
+  // Its length stays.
+  void set_thresholds(const SloConfig& config) { config_ = config; }
+
  private:
   // Samples, and how many of them were over the threshold: whether a percentile is over it is known exactly.
   struct Timings {

@@ -153,7 +153,8 @@ struct Settlement {
   bool hold = false;              // of error: to the DLQ, reason ambiguous_effect (invariant 18)
   std::optional<Instant> started_at;
   AttemptError error;
-  std::string output;  // JSON, of ok
+  std::string output;       // JSON, of ok
+  std::string stderr_text;  // of ok
   std::string reason;  // of skipped
   std::vector<NewJob> then;
   struct SubjectChange {

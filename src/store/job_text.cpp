@@ -105,6 +105,7 @@ std::string write_detail(const JobDetail& detail) {
   put_flag(object, "cancel_requested", detail.cancel_requested);
   put_text(object, "progress", detail.progress);
   put_text(object, "output", detail.output);
+  put_text(object, "stderr", detail.stderr_text);
   put_instant(object, "last_seen_at", detail.last_seen_at);
   put_text(object, "last_end", detail.last_end);
   put_texts(object, "added_keys", detail.added_keys);
@@ -139,6 +140,7 @@ Result<JobDetail> read_detail(std::string_view text) {
   detail.cancel_requested = stored.flag("cancel_requested");
   detail.progress = stored.text("progress");
   detail.output = stored.text("output");
+  detail.stderr_text = stored.text("stderr");
   detail.last_seen_at = stored.instant("last_seen_at");
   detail.last_end = stored.text("last_end");
   detail.added_keys = stored.texts("added_keys");

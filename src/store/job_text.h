@@ -48,6 +48,7 @@ struct JobDetail {
   bool cancel_requested = false;
   std::string progress;  // JSON
   std::string output;    // JSON
+  std::string stderr_text;
   std::optional<Instant> last_seen_at;
   std::string last_end;                 // how the last attempt ended: an attempt result, or "deferred"
   std::vector<std::string> added_keys;  // beside its own

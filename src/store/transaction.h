@@ -106,6 +106,9 @@ class Transaction {
   virtual void put_effect(const EffectRow& row) = 0;
   virtual void erase_effect(std::string_view tenant, std::string_view key) = 0;
   virtual std::size_t erase_effects_before(Instant at, std::size_t limit) = 0;
+  // Of one tenant, some of them: how many there were to erase.
+  virtual std::size_t erase_keys_of(std::string_view tenant, std::size_t limit) = 0;
+  virtual std::size_t erase_effects_of(std::string_view tenant, std::size_t limit) = 0;
 
   // ---- Dependencies: `child` waits for `parent` ----
   virtual void insert_dependency(JobId parent, JobId child) = 0;
@@ -117,6 +120,8 @@ class Transaction {
 
   // ---- Counts, by lane and state: kept, never counted ----
   virtual void add_count(LaneId lane, JobState state, std::int64_t change) = 0;
+  // How many jobs of a tenant are not final, as it was when the transaction began.
+  virtual std::int64_t live_jobs_of(std::string_view tenant) = 0;
 
   // ---- Schedules and subjects ----
   virtual std::optional<ScheduleRow> schedule(std::string_view tenant, std::string_view name) = 0;
@@ -176,6 +181,7 @@ class Transaction {
   virtual void put_document(const Document& document) = 0;
   virtual void erase_document(const DocumentKey& key) = 0;
   virtual void append_audit(const AuditRow& row) = 0;
+  virtual std::size_t erase_audit_of(std::string_view tenant, std::size_t limit) = 0;
   // Of the oldest `limit` rows, those of before `at`. How many.
   virtual std::size_t erase_audit_before(Instant at, std::size_t limit) = 0;
 };

@@ -10,6 +10,7 @@
 #include "store/cases/claim.h"
 #include "store/cases/effect.h"
 #include "store/cases/enqueue.h"
+#include "store/cases/erase.h"
 #include "store/cases/lease.h"
 #include "store/cases/plan.h"
 #include "store/cases/prune.h"
@@ -424,6 +425,11 @@ Result<Document> TransactionalStore::document(const DocumentKey& key) {
 
 Result<void> TransactionalStore::delete_document(const DocumentKey& key, const std::optional<AuditWord>& audit) {
   return write_or_refuse([&](Context& context) { return delete_document_row(context, key, audit); });
+}
+
+Result<EraseStep> TransactionalStore::erase_tenant(std::string_view tenant, const ErasePosition& from,
+                                                   std::size_t limit) {
+  return write([&](Context& context) { return erase_tenant_rows(context, tenant, from, limit); });
 }
 
 Result<std::vector<Document>> TransactionalStore::documents_above(const DocumentKey& after, std::size_t limit) {

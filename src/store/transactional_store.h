@@ -96,6 +96,7 @@ class TransactionalStore final : public Store, private JobStore, private PlanSto
   Result<Document> document(const DocumentKey& key) override;
   Result<void> delete_document(const DocumentKey& key, const std::optional<AuditWord>& audit) override;
   Result<std::vector<Document>> documents_above(const DocumentKey& after, std::size_t limit) override;
+  Result<EraseStep> erase_tenant(std::string_view tenant, const ErasePosition& from, std::size_t limit) override;
   Result<void> append_audit(const AuditWord& word, const AuditDetail& detail) override;
 
   // Runs `use_case` in a transaction of its own, or in the one of `atomically`, and answers with what it returned.

@@ -326,6 +326,9 @@ class Errors(ClientTest):
     def test_an_error_cannot_act_on_the_terminal(self):
         self.server.on("GET", "/v1/status", error("x", "a\x1b[2Jb\nc"), 500)
         self.assert_fails(self.run_cli("status"), FAILED, "a [2Jb c")
+        self.server.reset()
+        self.server.on("GET", "/v1/status", error("x", "a\u009b2Jb\u202ec"), 500)
+        self.assert_fails(self.run_cli("status"), FAILED, "a 2Jb c")
 
     def test_wrong_usage(self):
         for words in (["jobs", "bogus"], ["jobs", "show"], ["schedules", "put"], ["keys", "create", "x"],
@@ -544,6 +547,18 @@ class Terminal(ClientTest):
     def test_json_on_a_terminal(self):
         self.server.on("GET", T + "/jobs", {"items": [], "next_cursor": None})
         self.assertEqual(self.on_terminal("jobs", "--json").json, {"items": [], "next_cursor": None})
+
+    def test_json_cannot_act_on_the_terminal_either(self):
+        """The text of a payload is sent as it was given: raw, it would move the cursor or turn the line around."""
+        hostile = job(payload={"a": "x\u009b2Jy\u202ez\u2066\x7f", "b": "ü 漢"})
+        self.server.on("GET", T + "/jobs", {"items": [hostile], "next_cursor": None})
+        ran = self.on_terminal("jobs", "--json")
+        for acting in "\u009b\u202e\u2066\x7f":
+            self.assertNotIn(acting, ran.out)
+        self.assertIn("ü 漢", ran.out)
+        self.assertEqual(ran.json["items"][0]["payload"], hostile["payload"])
+        # In a pipe it stays as it was sent.
+        self.assertIn("\u202e", self.run_cli("jobs", "--json").out)
 
     def test_a_job_with_its_attempts(self):
         attempt = {"number": 1, "trigger": "scheduled", "worker": "w1", "started_at": "2026-03-30T08:00:00.000Z",

@@ -274,6 +274,33 @@ TEST_P(EngineActions, BulkWorkIsStopped) {
   EXPECT_EQ(error_of(client().stop_bulk("other", bulk.id)).code, ErrorCode::not_found);  // invariant 28
 }
 
+TEST_P(EngineActions, ATenantHasSoManyBulkWorksAtOnceAndOthersHaveTheirOwn) {
+  for (int i = 0; i < 60; ++i) parked();
+  const auto begin = [&](std::string_view tenant) {
+    return client().bulk({.action = BulkAction::retry, .query = {.tenant = std::string(tenant)}, .rate = 0.001});
+  };
+  BulkInfo last;
+  for (int i = 0; i < 20; ++i) last = value_of(begin(kTenant));
+  EXPECT_EQ(bulk_state(last), "running");
+  EXPECT_EQ(error_of(begin(kTenant)).code, ErrorCode::conflict);
+  value_of(begin("other"));
+
+  value_of(client().stop_bulk(kTenant, last.id));
+  value_of(begin(kTenant));
+}
+
+TEST_P(EngineActions, HowBulkWorkEndedIsKeptForAWeek) {
+  const BulkInfo old = value_of(client().bulk({.action = BulkAction::retry, .query = {}}));
+  run_due();
+  EXPECT_EQ(bulk_state(old), "done");
+  advance(6 * 24h);
+  value_of(client().bulk({.action = BulkAction::retry, .query = {}}));
+  EXPECT_EQ(bulk_state(old), "done");
+  advance(2 * 24h);
+  value_of(client().bulk({.action = BulkAction::retry, .query = {}}));
+  EXPECT_EQ(error_of(client().bulk_status(kTenant, old.id)).code, ErrorCode::not_found);
+}
+
 TEST_P(EngineActions, BulkCancelTakesWhatIsQueuedAndLeavesTheRest) {
   handle_counted("work");
   const JobId finished = enqueue({.type = "work"});

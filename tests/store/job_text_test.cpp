@@ -99,6 +99,7 @@ RC_GTEST_PROP(JobText, DetailReadsBackAsItWas, ()) {
   detail.cancel_requested = coin();
   detail.progress = any_text();
   detail.output = any_text();
+  if (coin()) detail.stderr_text = "warning";
   if (coin()) detail.last_seen_at = any_instant();
   detail.last_end = any_text();
   RC_ASSERT((read_detail(write_detail(detail)) == detail));

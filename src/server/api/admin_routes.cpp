@@ -1,4 +1,4 @@
-// Keys, tenants, the audit trail, and signing in.
+// Keys, the audit trail, and signing in.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -12,6 +12,7 @@
 #include "server/api/first_write.h"
 #include "server/api/query_fields.h"
 #include "server/api/services.h"
+#include "server/api/sign_in_trail.h"
 
 namespace carillon::server {
 
@@ -109,50 +110,6 @@ Result<HttpResponse> delete_key(Services& services, const RouteCall& call) {
   return HttpResponse{.status = 204};
 }
 
-// ---- Tenants ------------------------------------------------------------------------------------------------------
-
-Result<HttpResponse> list_tenants(Services& services, const RouteCall& call) {
-  TRY(QueryFields(call.request).finish());
-  JsonArray items;
-  for (const std::string& tenant : services.tenants.all()) {
-    if (!call.reach.tenants().has(tenant)) continue;
-    JsonObject item;
-    item.text("tenant", tenant);
-    items.raw(item.str());
-  }
-  return list_answer(items);
-}
-
-Result<HttpResponse> put_tenant(Services& /*services*/, const RouteCall& call) {
-  JsonObject answer;
-  answer.text("tenant", call.tenant());
-  return json_answer(200, answer.str());  // its first write makes it
-}
-
-Result<HttpResponse> delete_tenant(Services& services, const RouteCall& call) {
-  const std::string& tenant = call.tenant();
-  if (tenant == kDefaultTenant) return failed(ErrorCode::conflict, "the tenant default is always there");
-  TRY_ASSIGN(const std::vector<StateCount> counts, services.store.reader().counts(tenant));
-  for (const StateCount& count : counts) {
-    if (count.count > 0 && !is_final(count.state)) {
-      return failed(ErrorCode::conflict,
-                    fmt::format("tenant {} still has {} jobs that are {}: cancel or discard them first", quoted(tenant),
-                                count.count, to_string(count.state)));
-    }
-  }
-  TRY_ASSIGN(const std::vector<ScheduleRow> schedules, services.store.reader().schedules(tenant, "", 1));
-  if (!schedules.empty()) {
-    return failed(ErrorCode::conflict, fmt::format("tenant {} still has schedules: delete them first", quoted(tenant)));
-  }
-  Node& node = services.host.node();
-  TRY(node.call<void>([&](Round& /*round*/) {
-    return node.store().admin().delete_document({.tenant = tenant, .kind = std::string(kTenantKind), .name = {}},
-                                                word_of(call, tenant, "tenant.delete", tenant));
-  }));
-  services.tenants.remove(tenant);
-  return HttpResponse{.status = 204};
-}
-
 // ---- Audit --------------------------------------------------------------------------------------------------------
 
 Result<HttpResponse> list_audit(Services& services, const RouteCall& call) {
@@ -206,7 +163,12 @@ Result<HttpResponse> login(Services& services, const RouteCall& call) {
       caller = services.keys.caller(*id, services.now());
   }
   if (!caller && key != nullptr) caller = services.keys.check(key->text, services.now());
-  if (!caller) return refusal(401, "unauthorized", "the login link was used or is too old, or the key is not known");
+  const SignInBy by = token != nullptr ? SignInBy::link : SignInBy::key;
+  if (!caller) {
+    note_failed_sign_in(services, by, call.request.peer);
+    return refusal(401, "unauthorized", "the login link was used or is too old, or the key is not known");
+  }
+  note_sign_in(services, *caller, by, call.request.peer);
   const Sessions::Begun begun = services.sessions.begin(*caller, now);
   JsonObject answer;
   answer.text("csrf_token", begun.csrf);
@@ -218,7 +180,12 @@ Result<HttpResponse> login(Services& services, const RouteCall& call) {
 // Needs no token: a page that has been loaded anew has none, and one of another site cannot send our Origin.
 Result<HttpResponse> logout(Services& services, const RouteCall& call) {
   if (!is_from_own_page(call.request.headers)) return not_our_page("signing out");
-  if (const auto cookie = cookie_of(call.request.headers, services.session_cookie())) services.sessions.end(*cookie);
+  if (const auto cookie = cookie_of(call.request.headers, services.session_cookie())) {
+    const auto session = services.sessions.find(*cookie, Services::real_now());
+    services.sessions.end(*cookie);
+    const auto caller = session ? services.keys.caller(session->key, services.now()) : std::nullopt;
+    if (caller) note_sign_out(services, *caller);
+  }
   HttpResponse response{.status = 204};
   response.headers.push_back(session_header(services, "", std::chrono::hours(0)));
   return response;
@@ -251,15 +218,6 @@ void add_admin_routes(RouteTable& table, Services& services) {
       {.summary = "Keys, without their secrets.", .answers = {{200, "KeyList"}}}, list_keys);
   add(Method::remove, "/v1/keys/{id}", About::server, Needs::admin, "key",
       {.summary = "Revoke a key, at once.", .answers = {{204, ""}}}, delete_key);
-  add(Method::get, "/v1/tenants", About::key_tenants, Needs::read, "tenant",
-      {.summary = "Tenants that the key may see.", .answers = {{200, "TenantList"}}}, list_tenants);
-  add(Method::put, "/v1/tenants/{tenant}", About::one_tenant, Needs::admin, "tenant",
-      {.summary = "Make a tenant.", .answers = {{200, "Tenant"}}}, put_tenant);
-  add(Method::remove, "/v1/tenants/{tenant}", About::one_tenant, Needs::admin, "tenant",
-      {.summary = "Remove a tenant that has no live jobs and no schedules.",
-       .answers = {{204, ""}},
-       .errors = {{409, "conflict"}}},
-      delete_tenant);
   add(Method::get, "/v1/tenants/{tenant}/audit", About::one_tenant, Needs::tenant, "audit",
       {.summary = "Who changed what, newest first.", .answers = {{200, "AuditList"}}, .query = {"limit", "cursor"}},
       list_audit);

@@ -92,6 +92,8 @@ Api::Api(Services& services) : services_(services) {
   add_outcome_routes(table_, services_);
   add_setting_routes(table_, services_);
   add_admin_routes(table_, services_);
+  add_login_routes(table_, services_);
+  add_tenant_routes(table_, services_);
   add_clock_routes(table_, services_);
   add_slo_routes(table_, services_);
   add_system_routes(table_, services_);
@@ -132,6 +134,7 @@ std::expected<Caller, HttpResponse> Api::caller_of(const HttpRequest& request, S
     if (!looks && shown == Shown::by_page && !is_our_own_page(request, *session)) {
       return std::unexpected(refusal(403, "forbidden", "a write with a session needs its token and our own origin"));
     }
+    caller->by_session = true;
     return *std::move(caller);
   }
   return std::unexpected(unauthorized("a key is needed: Authorization: Bearer KEY"));
@@ -158,9 +161,20 @@ std::expected<Api::Admitted, HttpResponse> Api::admit(const HttpRequest& request
     return std::unexpected(
         refusal(403, "forbidden", fmt::format("a key of scope {} may not do this", to_string(caller->scope))));
   }
-  const bool may_make = caller->scope == Scope::admin && route.writes;
-  if (is_of_tenant(route) && !may_make && !services_.tenants.has(reach->tenant())) {
-    return std::unexpected(no_tenant(reach->tenant()));
+  if (is_of_tenant(route) && services_.tenants.is_being_deleted(reach->tenant())) {
+    // What is left can be looked at. To delete it once more is to ask whether it is done.
+    const bool looks = request.method == Method::get || request.method == Method::head;
+    if (route.writes || (!looks && match.params.size() > 1)) {
+      return std::unexpected(
+          refusal(409, "conflict",
+                  fmt::format("tenant {} is being deleted: nothing is written under it until that is over",
+                              quoted(reach->tenant()))));
+    }
+  } else {
+    const bool may_make = caller->scope == Scope::admin && route.writes;
+    if (is_of_tenant(route) && !may_make && !services_.tenants.has(reach->tenant())) {
+      return std::unexpected(no_tenant(reach->tenant()));
+    }
   }
   // An admin may always put a quota right.
   if (is_of_tenant(route) && caller->scope != Scope::admin) {
@@ -200,7 +214,7 @@ std::expected<Reach, HttpResponse> Api::reach_of(const Route& route, const HttpR
 std::optional<HttpResponse> Api::on_head(HttpRequest& head, std::size_t& body_max) const {
   auto admitted = admit(head);
   if (!admitted) {
-    if (services_.on_request) {
+    if (services_.on_request && services_.wants_requests()) {
       services_.on_request({.method = head.method, .path = head.path, .status = admitted.error().status});
     }
     return admitted.error();
@@ -213,7 +227,9 @@ std::optional<HttpResponse> Api::on_head(HttpRequest& head, std::size_t& body_ma
 }
 
 void Api::dispatch(HttpRequest request, Reply reply) const {
-  if (services_.on_request) reply = watched(request, std::move(reply), services_.on_request);
+  if (services_.on_request && services_.wants_requests()) {
+    reply = watched(request, std::move(reply), services_.on_request);
+  }
   const auto admitted = std::static_pointer_cast<Admitted>(std::exchange(request.admitted, nullptr));
   CHECK(admitted);
   // A body may have taken its time, and the key may be gone since its head was looked at.
@@ -228,13 +244,16 @@ void Api::dispatch(HttpRequest request, Reply reply) const {
   RouteCall made{.request = {.query = std::move(request.query),
                              .headers = std::move(request.headers),
                              .body = std::move(request.body),
+                             .peer = request.peer,
                              .held = std::move(request.held)},
                  .caller = std::move(admitted->caller),
                  .reach = std::move(admitted->reach),
                  .params = std::move(admitted->params),
                  .reply = std::move(reply)};
   if (route.lasts) made.reply = ending_with_key(calls_, made.caller.id, std::move(made.reply));
-  if (is_of_tenant(route) && !services_.tenants.has(made.tenant())) {
+  const bool is_new = is_of_tenant(route) && route.writes && !services_.tenants.has(made.tenant()) &&
+                      !services_.tenants.is_being_deleted(made.tenant());
+  if (is_new) {
     if (const auto checked = check_name("tenant", made.tenant()); !checked) {
       return made.reply->send(refusal(checked.error(), "tenant"));
     }
@@ -246,7 +265,7 @@ void Api::dispatch(HttpRequest request, Reply reply) const {
 WorkPool* Api::pool_of(const Route& route, const CallRequest& request) const {
   const bool is_quick = route.runs == Runs::on_net;
   if (!reopened(Hole::login_in_shared_pool)) {
-    if (route.needs == Needs::nothing && !is_quick) return &services_.open_pool;
+    if (route.needs == Needs::nothing && !is_quick && !route.is_vital) return &services_.open_pool;
     if (route.needs == Needs::signature) return &services_.hook_pool;
   }
   if (!is_quick) return &services_.pool;

@@ -20,6 +20,8 @@ namespace carillon::server {
 
 namespace {
 
+constexpr std::size_t kFilterBytesMax = 1000;  // of one field
+
 std::string to_json(const BulkInfo& bulk) {
   JsonObject object;
   object.text("id", bulk.id).text("action", to_string(bulk.action)).text("state", bulk.state);
@@ -40,7 +42,8 @@ Result<JobQuery> read_filter(std::string_view text, const Json& json, const std:
     for (const Json& item : one ? std::span(state, 1) : std::span(state->items)) {
       const auto known = job_state_from(item.text);
       if (!known) return fields.fail(item, "state", fmt::format("{} is not a state", quoted(item.text)));
-      query.states.push_back(*known);
+      // Each once: every job that is looked at is compared with all of them.
+      if (std::ranges::find(query.states, *known) == query.states.end()) query.states.push_back(*known);
     }
   }
   TRY_ASSIGN(query.type, read_text_field(fields, "type"));
@@ -49,6 +52,15 @@ Result<JobQuery> read_filter(std::string_view text, const Json& json, const std:
   TRY_ASSIGN(query.subject, read_text_field(fields, "subject"));
   TRY_ASSIGN(query.tag, read_text_field(fields, "tag"));
   TRY_ASSIGN(query.text, read_text_field(fields, "text"));
+  // It is kept, and read at every step.
+  for (const auto& [name, value] :
+       {std::pair("type", &query.type), std::pair("queue", &query.queue), std::pair("schedule", &query.schedule),
+        std::pair("subject", &query.subject), std::pair("tag", &query.tag), std::pair("text", &query.text)}) {
+    if (*value && (*value)->size() > kFilterBytesMax) {
+      return fields.fail(*json.find(name), name,
+                         fmt::format("has {} bytes; at most {} are allowed", (*value)->size(), kFilterBytesMax));
+    }
+  }
   TRY_ASSIGN(query.since, read_instant_field(text, fields, "since"));
   TRY_ASSIGN(query.until, read_instant_field(text, fields, "until"));
   TRY(fields.finish());
@@ -116,7 +128,8 @@ void add_bulk_routes(RouteTable& table, Services& services) {
                    .doc = {.group = kGroup,
                            .summary = "Retry, cancel or discard all that match; survives a restart.",
                            .body = "BulkRequest",
-                           .answers = {{202, "Bulk"}}},
+                           .answers = {{202, "Bulk"}},
+                           .errors = {{409, "conflict"}}},
                    .call = plain("job", begin_bulk)});
   table.push_back(
       {.method = Method::post,

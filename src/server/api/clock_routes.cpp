@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/json_writer.h"
+#include "core/audit_detail.h"
 #include "core/job_fields.h"
 #include "core/trigger.h"
 #include "server/api/query_fields.h"
@@ -54,14 +55,33 @@ Result<Rehearsal::Move> read_move(const std::string& text) {
   return move;
 }
 
+// Who moved it, and how far. A move that led nowhere leaves nothing.
+void note_move(Node& node, const std::string& actor, Instant from, Instant to, std::function<void(Result<void>)> done) {
+  JsonObject before;
+  before.text("now", format_instant(from));
+  JsonObject after;
+  after.text("now", format_instant(to));
+  const auto detail = changed_fields(before.str(), after.str());
+  if (!detail) return done({});
+  const AuditWord word{.tenant = {}, .actor = actor, .action = "clock.move", .target = "clock"};
+  node.post<void>(
+      [&node, word, detail = *detail](Round& /*round*/) { return node.store().admin().append_audit(word, detail); },
+      std::move(done));
+}
+
 void move_clock(Services& services, const RouteCall& call) {
   if (services.rehearsal == nullptr) return call.reply->send(refusal(not_rehearsing().error(), "clock"));
   auto move = read_move(call.request.body);
   if (!move) return call.reply->send(refusal(move.error(), "clock"));
-  services.rehearsal->move(*move, [reply = call.reply](const Result<Instant>& now) {
-    reply->send(now ? json_answer(200, now_json(*now)) : refusal(now.error(), "clock"));
+  Node& node = services.host.node();
+  services.rehearsal->move(*move, [&node, from = services.now(), actor = call.caller.actor(),
+                                   reply = call.reply](const Result<Instant>& now) {
+    if (!now) return reply->send(refusal(now.error(), "clock"));
+    note_move(node, actor, from, *now, [reply, to = *now](const Result<void>& noted) {
+      reply->send(noted ? json_answer(200, now_json(to)) : refusal(noted.error(), "clock"));
+    });
   });
-  services.host.node().bell().ring();
+  node.bell().ring();
 }
 
 }  // namespace

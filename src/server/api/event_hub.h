@@ -39,9 +39,9 @@ class EventHub {
     std::size_t streams_of_key = 32;
     std::size_t streams_max = 1'000;
     std::size_t ring_events = 32'768;
-    std::size_t backlog_bytes = std::size_t{16} << 20U;  // told, and kept for those who are not as far yet
+    std::size_t backlog_bytes = std::size_t{16} << 20U;      // told, and kept for those who are not as far yet
     std::size_t unsent_of_stream = std::size_t{896} << 10U;  // the server cuts a stream off at 1 MiB
-    std::size_t unsent_bytes = std::size_t{64} << 20U;  // of all streams
+    std::size_t unsent_bytes = std::size_t{64} << 20U;       // of all streams
     std::size_t round_bytes = std::size_t{256} << 10U;
     std::chrono::milliseconds round_time = std::chrono::milliseconds(4);  // from one round to the next
   };

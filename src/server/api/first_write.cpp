@@ -1,15 +1,22 @@
 #include "server/api/first_write.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 namespace carillon::server {
 
-Result<void> store_tenant(Services& services, const Round& /*round*/, const std::string& tenant,
-                          const std::string& actor) {
+Result<void> store_tenant(Services& services, Round& round, const std::string& tenant, const std::string& actor) {
   if (services.tenants.has(tenant)) return {};
-  TRY(services.host.node().store().admin().put_document(
-      {.key = {.tenant = tenant, .kind = std::string(kTenantKind), .name = {}}, .body = "{}"},
+  if (services.tenants.is_being_deleted(tenant)) {
+    return failed(ErrorCode::conflict, fmt::format("tenant {} is being deleted", quoted(tenant)));
+  }
+  Node& node = services.host.node();
+  const DocumentKey key{.tenant = tenant, .kind = std::string(kTenantKind), .name = {}};
+  TRY(node.store().admin().put_document(
+      {.key = key, .body = "{}"},
       AuditWord{.tenant = tenant, .actor = actor, .action = "tenant.make", .target = tenant}));
+  node.apply_document(round, key, "{}");  // of global limits something is kept for it from now on
   return {};
 }
 

@@ -16,21 +16,23 @@ namespace {
 
 Result<HttpResponse> get_handler(Services& services, const RouteCall& call) {
   TRY(QueryFields(call.request).finish());
-  if (services.handlers.is_own(call.params[1])) return json_answer(200, R"({"kind":"operator"})");
+  if (services.handlers.is_own(call.tenant(), call.params[1])) return json_answer(200, R"({"kind":"operator"})");
   const auto config = services.handlers.webhook(call.tenant(), call.params[1]);
   if (!config) {
     return failed(ErrorCode::not_found, fmt::format("type {} has no handler here", quoted(call.params[1])));
   }
-  return json_answer(200, write_webhook(*config));
+  // Who may not set it sees where it goes, not what may be a password.
+  const bool may_set = call.caller.scope >= Scope::tenant;
+  return json_answer(200, write_webhook(*config, may_set ? UrlShown::whole : UrlShown::masked));
 }
 
 Result<HttpResponse> put_handler(Services& services, const RouteCall& call) {
   const std::string& type = call.params[1];
   TRY(check_name("type", type));
-  if (services.handlers.is_own(type)) {
+  if (services.handlers.is_own(call.tenant(), type)) {
     return failed(ErrorCode::conflict, fmt::format("type {} is served by the operator's configuration", quoted(type)));
   }
-  TRY_ASSIGN(WebhookConfig given, parse_webhook(call.request.body, services.guard));
+  TRY_ASSIGN(WebhookConfig given, parse_webhook(call.request.body, *services.guard.get()));
   const std::optional<WebhookConfig> before = services.handlers.webhook(call.tenant(), type);
   TRY_ASSIGN(auto refused, thing_over_quota(services, call.tenant(), Quota::handlers, !before));
   if (refused) return *std::move(refused);

@@ -9,6 +9,7 @@
 #include "base/json_writer.h"
 #include "core/job_fields.h"
 #include "core/job_state.h"
+#include "engine/trail.h"
 #include "server/api/job_body.h"
 #include "server/api/query_fields.h"
 #include "server/api/quota_use.h"
@@ -33,6 +34,22 @@ std::string with_deduplicated(std::string job, bool deduplicated) {
 
 // ---- Making jobs --------------------------------------------------------------------------------------------------
 
+// Who makes jobs at the page. Those that programs make carry who made them, and that is enough.
+struct ByHand {
+  std::string tenant;
+  std::string actor;
+};
+
+std::optional<ByHand> by_hand(const RouteCall& call) {
+  if (!call.caller.by_session) return std::nullopt;
+  return ByHand{.tenant = call.tenant(), .actor = call.caller.actor()};
+}
+
+Result<void> note_by_hand(Node& node, const ByHand& who, std::string target, const AuditDetail& detail) {
+  return node.store().admin().append_audit(
+      {.tenant = who.tenant, .actor = who.actor, .action = "job.make", .target = std::move(target)}, detail);
+}
+
 struct Made {
   Enqueued enqueued;
   Instant now;
@@ -52,12 +69,14 @@ void post_job(Services& services, RouteCall call) {
     return call.reply->send(*std::move(refused));
   }
   auto wanted = std::make_shared<JobBody>(*std::move(body));
+  const std::optional<ByHand> who = by_hand(call);
   Node& node = services.host.node();
   node.post<Made>(
-      [&node, wanted](Round& round) -> Result<Made> {
+      [&node, wanted, who](Round& round) -> Result<Made> {
         if (wanted->delay) wanted->job.run_at = add_clamped(round.now, *wanted->delay);
         TRY_ASSIGN(const Enqueued made, std::move(node.store().jobs().enqueue(std::array{wanted->job}).front()));
         NodeClient::enqueued(round, wanted->job, made);
+        if (who) TRY(note_by_hand(node, *who, format_job_id(made.id), trail_of(wanted->job, made)));
         return Made{.enqueued = made, .now = round.now};
       },
       [&services, wanted, call = std::move(call)](Result<Made> made) {
@@ -97,9 +116,10 @@ void post_batch(Services& services, RouteCall call) {
   if (auto refused = jobs_over_quota(services, call.tenant(), *read)) return call.reply->send(*std::move(refused));
   auto wanted = std::make_shared<std::vector<JobBody>>(*std::move(read));
   call.request.body.clear();
+  const std::optional<ByHand> who = by_hand(call);
   Node& node = services.host.node();
   node.post<std::vector<Enqueued>>(
-      [&node, wanted](Round& round) -> Result<std::vector<Enqueued>> {
+      [&node, wanted, who](Round& round) -> Result<std::vector<Enqueued>> {
         std::vector<NewJob> jobs;
         jobs.reserve(wanted->size());
         for (JobBody& body : *wanted) {
@@ -108,6 +128,7 @@ void post_batch(Services& services, RouteCall call) {
         }
         TRY_ASSIGN(std::vector<Enqueued> made, node.store().jobs().enqueue_all(jobs));
         for (std::size_t i = 0; i < made.size(); ++i) NodeClient::enqueued(round, jobs[i], made[i]);
+        if (who) TRY(note_by_hand(node, *who, "batch", trail_of_batch(jobs)));
         return made;
       },
       [reply = call.reply](const Result<std::vector<Enqueued>>& made) {

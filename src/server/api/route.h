@@ -35,6 +35,7 @@ struct CallRequest {
   std::vector<QueryItem> query;
   std::vector<HttpHeader> headers;
   std::string body;
+  std::string peer;            // the address of the client
   std::shared_ptr<void> held;  // what the body takes of the budget
 
   // The first one of that name, given in lower case; else null.

@@ -7,11 +7,14 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/clock.h"
+#include "base/replaceable.h"
 #include "core/instant.h"
 #include "engine/engine_host.h"
 #include "server/api/answer.h"
@@ -25,6 +28,7 @@
 #include "server/api/tenants.h"
 #include "server/api/timers.h"
 #include "server/api/work_pool.h"
+#include "server/auth/failed_sign_ins.h"
 #include "server/auth/key_ring.h"
 #include "server/auth/own_page.h"
 #include "server/auth/sessions.h"
@@ -50,15 +54,21 @@ struct Services {
   TenantBook<HookConfig>& hooks;
   QuotaBook& quotas;
   // NOLINTEND(cppcoreguidelines-avoid-const-or-ref-data-members)
-  AddressGuard guard;                                    // of webhooks
+  const Replaceable<AddressGuard>& guard;                // of webhooks
   std::map<std::string, std::string, std::less<>> pins;  // fields of the configuration, and what has set them for good
   std::function<std::string()> metrics;                  // in the text format of Prometheus
   std::function<std::string()> slo;                      // how objectives stand, as JSON
-  Rehearsal* rehearsal = nullptr;                        // only if this server rehearses
-  std::string store_kind;                                // sqlite, postgres, memory
-  bool behind_proxy = false;                             // browsers come by TLS
-  std::function<std::uint16_t()> port;                   // that it listens on
-  RequestWatch on_request;                               // nobody, if it is empty
+  // The same figures of some tenants alone: objectives, with so many of their jobs parked; and totals since the start,
+  // nothing where there are too many tenants to know.
+  std::function<std::string(const std::vector<std::string>&, std::optional<std::uint64_t> parked)> slo_of;
+  std::function<std::optional<Counters>(const std::vector<std::string>&)> totals_of;
+  Rehearsal* rehearsal = nullptr;        // only if this server rehearses
+  std::string store_kind;                // sqlite, postgres, memory
+  bool behind_proxy = false;             // browsers come by TLS
+  std::function<std::uint16_t()> port;   // that it listens on
+  RequestWatch on_request;               // nobody, if it is empty
+  std::function<bool()> wants_requests;  // whether it is to be told now
+  FailedSignIns failed_sign_ins;
   std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
 
   // Types of this tenant are served by somebody else from now on.
@@ -110,6 +120,7 @@ void add_handler_routes(RouteTable& table, Services& services);
 void add_hook_routes(RouteTable& table, Services& services);
 void add_lease_routes(RouteTable& table, Services& services);
 void add_quota_routes(RouteTable& table, Services& services);
+void add_login_routes(RouteTable& table, Services& services);
 void add_schedule_routes(RouteTable& table, Services& services);
 void add_subject_routes(RouteTable& table, Services& services);
 void add_outcome_routes(RouteTable& table, Services& services);
@@ -118,5 +129,6 @@ void add_admin_routes(RouteTable& table, Services& services);
 void add_clock_routes(RouteTable& table, Services& services);
 void add_slo_routes(RouteTable& table, Services& services);
 void add_system_routes(RouteTable& table, Services& services);
+void add_tenant_routes(RouteTable& table, Services& services);
 
 }  // namespace carillon::server

@@ -27,14 +27,26 @@ Result<std::string> document(Services& services, const DocumentKey& key, std::st
 
 // ---- Settings -----------------------------------------------------------------------------------------------------
 
+// As they hold, with what the operator lets the tenant have at most.
 Result<HttpResponse> get_settings(Services& services, const RouteCall& call) {
   TRY(QueryFields(call.request).finish());
-  TRY_ASSIGN(std::string body, document(services, {call.tenant(), std::string(kSettingsKind), {}}, "{}"));
-  return json_answer(200, std::move(body));
+  TRY_ASSIGN(const std::string own, document(services, {call.tenant(), std::string(kSettingsKind), {}}, "{}"));
+  const TenantSettings settings = parse_tenant_settings(own).value_or(TenantSettings{});
+  TRY_ASSIGN(const std::string stored, document(services, {call.tenant(), std::string(kBoundsKind), {}},
+                                                write_tenant_bounds(bounds_of(settings))));
+  const TenantBounds bounds = parse_tenant_bounds(stored).value_or(TenantBounds{});
+  std::string body = write_tenant_settings(bounded(settings, bounds, services.host.node().config().retention));
+  body.pop_back();
+  return json_answer(200, body + R"(,"bounds":)" + write_tenant_bounds(bounds) + "}");
 }
 
 Result<HttpResponse> put_settings(Services& services, const RouteCall& call) {
-  TRY(services.client_of(call.caller).put_settings(call.tenant(), call.request.body));
+  auto client = services.client_of(call.caller);
+  if (call.caller.scope == Scope::admin) {
+    TRY(client.put_settings(call.tenant(), call.request.body));
+  } else {
+    TRY(client.put_own_settings(call.tenant(), call.request.body));
+  }
   return get_settings(services, call);
 }
 
@@ -193,11 +205,15 @@ void add_setting_routes(RouteTable& table, Services& services) {
                      .writes = !reads});
   };
   add(Method::get, {"/v1/tenants/{tenant}/settings"}, "setting",
-      {.summary = "A tenant's settings.", .answers = {{200, "Settings"}}}, get_settings);
+      {.summary = "A tenant's settings as they hold, and the bounds that the operator has set.",
+       .answers = {{200, "SettingsAnswer"}}},
+      get_settings);
   add(Method::put, {"/v1/tenants/{tenant}/settings"}, "setting",
-      {.summary = "Replace the fields given; null clears.",
+      {.summary =
+           "Replace the fields given; null clears. What an admin key sets of max_concurrency, weight and retention "
+           "is also the most that a key of the tenant may set.",
        .body = "Settings",
-       .answers = {{200, "Settings"}},
+       .answers = {{200, "SettingsAnswer"}},
        .errors = {{422, "invalid_configuration"}}},
       put_settings);
   add(Method::get, {"/v1/tenants/{tenant}/queues"}, "queue",

@@ -70,24 +70,49 @@ Result<std::string> counts_json(Services& services, const TenantSet& tenants) {
   return out.str();
 }
 
-Result<HttpResponse> status(Services& services, const RouteCall& call) {
-  TRY(QueryFields(call.request).finish());
-  const Counters counters = services.host.counters();
+// What the engine says of itself, or of these tenants alone.
+Result<NodeLevels> levels_of(Node& node, const TenantSet& tenants) {
+  const auto asked = ask_within<NodeLevels>(node, kPatience, [&node, tenants](Round& round) -> Result<NodeLevels> {
+    return tenants.is_all() ? node.levels(round) : node.levels_of(tenants.names(), round.now);
+  });
+  if (!asked) return failed(ErrorCode::unavailable, "the engine has not answered in time");
+  return *asked;
+}
+
+JsonObject totals_json(const Counters& counters) {
   JsonObject totals;
   totals.integer("picked", number(counters.picked)).integer("succeeded", number(counters.succeeded));
   totals.integer("failed", number(counters.failed)).integer("deferred", number(counters.deferred));
   totals.integer("dlq", number(counters.dlq)).integer("stalled", number(counters.stalled));
-  totals.integer("missed", number(counters.missed)).integer("store_failures", number(counters.store_failures));
+  totals.integer("missed", number(counters.missed));
+  return totals;
+}
+
+std::string all_totals_json(const Counters& counters) {
+  JsonObject totals = totals_json(counters);
+  totals.integer("store_failures", number(counters.store_failures));
   totals.integer("swept", number(counters.swept)).integer("repaired", number(counters.repaired));
+  return totals.str();
+}
+
+// A key of some tenants is told of these alone: how busy the server is, and what else it does, is not theirs to know.
+Result<HttpResponse> status(Services& services, const RouteCall& call) {
+  TRY(QueryFields(call.request).finish());
+  const TenantSet& tenants = call.reach.tenants();
   Node& node = services.host.node();
-  const auto asked = ask_within<NodeLevels>(node, kPatience,
-                                            [&node](Round& round) -> Result<NodeLevels> { return node.levels(round); });
-  if (!asked) return refusal(503, "not_ready", "the engine has not answered in time");
-  TRY_ASSIGN(const NodeLevels levels, *asked);
-  TRY_ASSIGN(const std::string counts, counts_json(services, call.reach.tenants()));
+  const auto asked = levels_of(node, tenants);
+  if (!asked) return refusal(503, "not_ready", asked.error().message);
+  const NodeLevels& levels = *asked;
+  TRY_ASSIGN(const std::string counts, counts_json(services, tenants));
+  std::string totals = "null";
+  if (tenants.is_all()) {
+    totals = all_totals_json(services.host.counters());
+  } else if (const auto own = services.totals_of(tenants.names())) {
+    totals = totals_json(*own).str();
+  }
   const Instant now = services.now();
   JsonObject lag;
-  lag.text("planner", format_duration(levels.planner_lag));
+  lag.raw("planner", tenants.is_all() ? json_string(format_duration(levels.planner_lag)) : "null");
   lag.raw("oldest_due", levels.oldest_due
                             ? json_string(format_duration(std::max(Duration::zero(), now - *levels.oldest_due)))
                             : "null");
@@ -97,10 +122,11 @@ Result<HttpResponse> status(Services& services, const RouteCall& call) {
   answer.text("uptime", format_duration(std::chrono::duration_cast<Duration>(uptime)));
   answer.text("store", services.store_kind).boolean("enabled", node.rules().is_enabled());
   answer.boolean("loaded", levels.loaded).integer("ready", number(levels.ready));
-  answer.integer("in_flight", number(levels.in_flight)).integer("max_concurrency", levels.max_concurrency);
+  answer.integer("in_flight", number(levels.in_flight));
+  answer.raw("max_concurrency", tenants.is_all() ? std::to_string(levels.max_concurrency) : "null");
   answer.integer("leases", number(levels.leases));
-  answer.integer("workers", std::ssize(node.workers().list(engine_list(call.reach.tenants()), now)));
-  answer.raw("lag", lag.str()).raw("counts", counts).raw("totals", totals.str());
+  answer.integer("workers", std::ssize(node.workers().list(engine_list(tenants), now)));
+  answer.raw("lag", lag.str()).raw("counts", counts).raw("totals", totals);
   return json_answer(200, answer.str());
 }
 
@@ -239,9 +265,13 @@ void add_system_routes(RouteTable& table, Services& services) {
                .answers = {{200, "Readiness"}},
                .errors = {{503, "not_ready"}, {503, "store_unavailable"}}},
        .call = [check](const RouteCall& call) { call.reply->send(readiness_of(*check)); },
-       .writes = false});
+       .writes = false,
+       .is_vital = true});
   add(Method::get, "/v1/status", About::key_tenants, Needs::read, Runs::in_pool,
-      {.summary = "What waits, what runs, how late it is, and totals since the start.", .answers = {{200, "Status"}}},
+      {.summary =
+           "What waits, what runs, how late it is, and totals since the start. A key of some tenants gets its own; "
+           "what is the whole server's is null.",
+       .answers = {{200, "Status"}}},
       status);
   add(Method::get, "/metrics", About::server, Needs::read, Runs::in_pool,
       {.summary = "Metrics in the text format of Prometheus.", .answers = {{200, "Text"}}}, metrics);
@@ -271,7 +301,12 @@ void add_system_routes(RouteTable& table, Services& services) {
        .needs = Needs::read,
        .runs = Runs::on_net,
        .doc = {.group = "System", .summary = "This reference as OpenAPI 3.1.", .answers = {{200, "Object"}}},
-       .call = [&table](const RouteCall& call) { call.reply->send(json_answer(200, openapi_of(table))); },
+       // Written once, when it is first asked for: the table is whole by then, and the net thread has other calls.
+       .call =
+           [&table, text = std::make_shared<std::string>()](const RouteCall& call) {
+             if (text->empty()) *text = openapi_of(table);
+             call.reply->send(json_answer(200, *text));
+           },
        .writes = false});
   for (const std::string_view path : {"/", "/page.css", "/page.js"}) {
     table.push_back({.method = Method::get,

@@ -26,6 +26,11 @@ class TenantBook {
     const std::scoped_lock lock(mutex_);
     values_.erase(std::pair(std::string(tenant), std::string(name)));
   }
+  // All that the tenant has set.
+  void remove_all(std::string_view tenant) {
+    const std::scoped_lock lock(mutex_);
+    std::erase_if(values_, [&](const auto& one) { return one.first.first == tenant; });
+  }
   std::optional<Value> find(std::string_view tenant, std::string_view name) const {
     const std::scoped_lock lock(mutex_);
     const auto found = values_.find(std::pair(std::string(tenant), std::string(name)));

@@ -28,6 +28,7 @@ struct Caller {
   std::string id;  // of the key, for the audit trail
   Scope scope = Scope::read;
   TenantSet tenants;
+  bool by_session = false;  // somebody at the page
 
   bool may_see(std::string_view tenant) const { return tenants.has(tenant); }
   std::string actor() const { return "key:" + id; }

@@ -101,8 +101,9 @@ Result<EmailAddress> parse_email_address(std::string_view text) {
                   .address = std::string(trimmed(text.substr(open + 1, text.size() - open - 2)))});
 }
 
-Result<AddressTemplate> AddressTemplate::parse(std::string_view text) {
+Result<AddressTemplate> AddressTemplate::parse(std::string_view text, Gives gives) {
   AddressTemplate parsed;
+  parsed.gives_ = gives;
   if (trimmed(text).empty()) return parsed;
   for (const std::string_view part : split(text)) {
     Part made;
@@ -134,23 +135,32 @@ bool AddressTemplate::breaks_headers(const TemplateScope& scope) const {
   return std::ranges::any_of(parts_, [&](const Part& part) { return breaks(part.name) || breaks(part.address); });
 }
 
+// What stands for itself: one address, or as many as the operator lets it give.
+Result<void> AddressTemplate::render_field(const Part& part, const TemplateScope& scope,
+                                           std::vector<EmailAddress>& into) const {
+  std::vector<std::string> given;
+  const JsonValue list = part.address.field(scope);
+  if (list.is_array()) {
+    for (std::size_t i = 0; i < list.size() && i <= kRecipientsMax; ++i) given.push_back(list.at(i).as_string());
+  } else {
+    TRY_ASSIGN(const std::string text, part.address.render(scope));
+    for (const std::string_view one : split(text)) given.emplace_back(one);
+  }
+  if (gives_ == Gives::one && given.size() > 1) {
+    return invalid_request(fmt::format("the job gives {} addresses where one is allowed", given.size()));
+  }
+  for (const std::string& one : given) {
+    TRY_ASSIGN(EmailAddress address, parse_email_address(one));
+    into.push_back(std::move(address));
+  }
+  return {};
+}
+
 Result<std::vector<EmailAddress>> AddressTemplate::render(const TemplateScope& scope) const {
   std::vector<EmailAddress> addresses;
   for (const Part& part : parts_) {
     if (part.name.empty() && part.address.is_one_field()) {
-      const JsonValue list = part.address.field(scope);
-      if (list.is_array()) {
-        for (std::size_t i = 0; i < list.size() && i <= kRecipientsMax; ++i) {
-          TRY_ASSIGN(EmailAddress address, parse_email_address(list.at(i).as_string()));
-          addresses.push_back(std::move(address));
-        }
-        continue;
-      }
-      TRY_ASSIGN(const std::string text, part.address.render(scope));
-      for (const std::string_view one : split(text)) {
-        TRY_ASSIGN(EmailAddress address, parse_email_address(one));
-        addresses.push_back(std::move(address));
-      }
+      TRY(render_field(part, scope, addresses));
       continue;
     }
     EmailAddress address;

@@ -1,10 +1,11 @@
 // Addresses of mails, and templates of them.
 //
 // A value from a job never adds an address or a header: a template is divided at its own commas and angle brackets,
-// each part is filled in apart and must be one address. Only a part that is nothing but one {{…}} may be given several:
-// as a list, or divided by commas.
+// each part is filled in apart and must be one address. Only where the operator says that a list may come, a part that
+// is nothing but one {{…}} may be given several: as a list, or divided by commas.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,8 +32,10 @@ Result<EmailAddress> parse_email_address(std::string_view text);
 class AddressTemplate {
  public:
   AddressTemplate() = default;
+  // How many addresses one {{…}} may give.
+  enum class Gives : std::uint8_t { one, several };
   // Errors: invalid_configuration.
-  static Result<AddressTemplate> parse(std::string_view text);
+  static Result<AddressTemplate> parse(std::string_view text, Gives gives);
 
   // At most kRecipientsMax. Errors: invalid_request with what is wrong about which address; invalid_configuration if
   // the job lacks a value.
@@ -45,7 +48,10 @@ class AddressTemplate {
     TemplateText name;
     TemplateText address;
   };
+  Result<void> render_field(const Part& part, const TemplateScope& scope, std::vector<EmailAddress>& into) const;
+
   std::vector<Part> parts_;
+  Gives gives_ = Gives::one;
 };
 
 }  // namespace carillon::server

@@ -77,8 +77,9 @@ Result<EmailPlan> plan_of(const EmailConfig& config, KeyOf key_of) {
   plan.from = *std::move(from);
   if (config.to.empty()) return refuse("to must be given");
   if (config.text.empty() && config.html.empty()) return refuse("text or html must be given");
-  TRY_ASSIGN(plan.to, named("to", AddressTemplate::parse(config.to)));
-  TRY_ASSIGN(plan.cc, named("cc", AddressTemplate::parse(config.cc)));
+  const auto gives = [](bool list) { return list ? AddressTemplate::Gives::several : AddressTemplate::Gives::one; };
+  TRY_ASSIGN(plan.to, named("to", AddressTemplate::parse(config.to, gives(config.to_list))));
+  TRY_ASSIGN(plan.cc, named("cc", AddressTemplate::parse(config.cc, gives(config.cc_list))));
   TRY_ASSIGN(plan.subject, named("subject", TemplateText::parse(config.subject)));
   TRY_ASSIGN(plan.text, named("text", TemplateText::parse(config.text)));
   TRY_ASSIGN(plan.html, named("html", TemplateText::parse(config.html)));

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
-#include <cstring>
+#include <cerrno>
 #include <memory>
 #include <system_error>
 
@@ -14,6 +14,7 @@
 #include "base/json_check.h"
 #include "core/slot_text.h"
 #include "server/handlers/exec_process.h"
+#include "server/handlers/exec_watch.h"
 #include "server/handlers/plain_text.h"
 
 namespace carillon::server {
@@ -23,6 +24,7 @@ namespace {
 constexpr int kExitTemporary = 75;  // EX_TEMPFAIL
 constexpr int kExitData = 65;       // EX_DATAERR
 constexpr std::size_t kErrorBytesMax = 8000;
+constexpr std::size_t kStderrKeptMax = 16 << 10;  // of a program that succeeded
 constexpr Duration kGraceMax = std::chrono::minutes(5);
 constexpr std::string_view kPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 constexpr std::string_view kOwnPrefix = "CARILLON_";
@@ -32,6 +34,19 @@ std::unexpected<Error> refuse(std::string_view why) {
 }
 
 bool has_nul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
+
+// A program that is missing is missed when the operator looks, not when the first job runs.
+Result<void> check_program(const std::string& program) {
+  struct stat found{};
+  if (stat(program.c_str(), &found) != 0) {
+    return refuse(fmt::format("the program {}: {}", quoted(program), std::generic_category().message(errno)));
+  }
+  constexpr mode_t kAnyoneMayRun = S_IXUSR | S_IXGRP | S_IXOTH;
+  if (!S_ISREG(found.st_mode) || (found.st_mode & kAnyoneMayRun) == 0) {
+    return refuse(fmt::format("{} is not a program that can be run", quoted(program)));
+  }
+  return {};
+}
 
 Result<void> check(const ExecConfig& config) {
   if (config.argv.empty()) return refuse("argv must name a program");
@@ -58,19 +73,34 @@ Result<void> check(const ExecConfig& config) {
   if (!config.user.empty() && geteuid() != 0) {
     return refuse(fmt::format("only root can run programs as user {}", quoted(config.user)));
   }
-  return {};
+  if (access(kChildrenFile, R_OK) != 0) {
+    return refuse(fmt::format("{} cannot be read, so that nobody could end what a program starts", kChildrenFile));
+  }
+  return check_program(config.argv.front());
+}
+
+// Nothing gets root's rights by being forgotten.
+Result<void> check_rights(const ExecConfig& config, const std::optional<ProcessUser>& user) {
+  const bool is_root = user ? user->user == 0 : geteuid() == 0;
+  if (!is_root || config.allow_root) return {};
+  return refuse(
+      fmt::format("{} would run with root's rights; set user = \"NAME\" to a user without them, or "
+                  "allow_root = true if they are meant",
+                  quoted(config.argv.front())));
 }
 
 std::vector<ProcessLimit> limits_of(const ExecConfig& config) {
-  std::vector<ProcessLimit> limits{{.resource = RLIMIT_CORE, .value = 0}};
-  const auto add = [&](int resource, const std::optional<std::uint64_t>& value) {
-    if (value) limits.push_back({.resource = resource, .value = *value});
-  };
-  add(RLIMIT_AS, config.memory_bytes_max);
-  add(RLIMIT_CPU, config.cpu_seconds_max);
-  add(RLIMIT_FSIZE, config.file_bytes_max);
-  add(RLIMIT_NOFILE, config.open_files_max);
-  add(RLIMIT_NPROC, config.processes_max);
+  std::vector<ProcessLimit> limits{{.resource = RLIMIT_CORE, .value = 0},
+                                   {.resource = RLIMIT_FSIZE, .value = config.file_bytes_max},
+                                   {.resource = RLIMIT_NOFILE, .value = config.open_files_max},
+                                   {.resource = RLIMIT_NPROC, .value = config.processes_max}};
+  // Runtimes reserve far more addresses than they use: the default counts what can be written.
+  if (config.memory_bytes_max) {
+    limits.push_back({.resource = RLIMIT_AS, .value = *config.memory_bytes_max});
+  } else {
+    limits.push_back({.resource = RLIMIT_DATA, .value = kExecMemoryDefault});
+  }
+  if (config.cpu_seconds_max) limits.push_back({.resource = RLIMIT_CPU, .value = *config.cpu_seconds_max});
   return limits;
 }
 
@@ -109,14 +139,19 @@ std::string output_json(const Tail& output) {
   return json_string(valid_utf8(output.text));
 }
 
-std::string error_text(std::string_view what, const ProcessEnd& end) {
-  const Tail& tail = end.errors.text.empty() ? end.output : end.errors;
+// The end of it, as text that harms no reader.
+std::string said_last(const Tail& tail, std::size_t bytes_max) {
   std::string_view said = tail.text;
-  const bool cut = !tail.is_whole() || said.size() > kErrorBytesMax;
-  if (said.size() > kErrorBytesMax) said.remove_prefix(said.size() - kErrorBytesMax);
+  const bool cut = !tail.is_whole() || said.size() > bytes_max;
+  if (said.size() > bytes_max) said.remove_prefix(said.size() - bytes_max);
   while (!said.empty() && (said.back() == '\n' || said.back() == ' ')) said.remove_suffix(1);
-  if (said.empty()) return std::string(what);
-  return fmt::format("{}: {}{}", what, cut ? "… " : "", plain_text(said));
+  if (said.empty()) return {};
+  return fmt::format("{}{}", cut ? "… " : "", plain_text(said));
+}
+
+std::string error_text(std::string_view what, const ProcessEnd& end) {
+  const std::string said = said_last(end.errors.text.empty() ? end.output : end.errors, kErrorBytesMax);
+  return said.empty() ? std::string(what) : fmt::format("{}: {}", what, said);
 }
 
 Outcome outcome_of(const ProcessEnd& end, const std::string& program) {
@@ -127,7 +162,11 @@ Outcome outcome_of(const ProcessEnd& end, const std::string& program) {
       return fail(error_text(fmt::format("{} was ended by signal {}", program, end.code), end), "signal");
     case ProcessEnd::Kind::exited: break;
   }
-  if (end.code == 0) return done(output_json(end.output));
+  if (end.code == 0) {
+    Outcome outcome = done(output_json(end.output));
+    outcome.stderr_text = said_last(end.errors, kStderrKeptMax);
+    return outcome;
+  }
   const std::string what = error_text(fmt::format("{} ended with exit code {}", program, end.code), end);
   if (end.code == kExitData) return permanent(what, "dataerr");
   return fail(what, end.code == kExitTemporary ? "tempfail" : "exit");
@@ -141,6 +180,7 @@ Result<Handler> make_exec_handler(ExecConfig config) {
   if (!config.user.empty()) {
     TRY_ASSIGN(user, find_user(config.user));
   }
+  TRY(check_rights(config, user));
   const auto shared = std::make_shared<const ExecConfig>(std::move(config));
   return [shared, user](JobContext& context) -> Outcome {
     const RunningJob& job = context.job();

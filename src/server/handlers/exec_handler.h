@@ -7,7 +7,7 @@
 //   CARILLON_SCHEDULE, CARILLON_SUBJECT, CARILLON_SLOT, CARILLON_DEADLINE (the last four: if there is one)
 //
 // How it ends:  0     done. JSON on its standard output is the job's output, other text is a JSON string of it (of more
-//                     than 64 KiB the last part)
+//                     than 64 KiB the last part); the last 16 KiB of its standard error are kept beside it
 //               75    EX_TEMPFAIL: failed, to be tried again; class tempfail
 //               65    EX_DATAERR: permanent; class dataerr
 //               else  failed; class exit, signal, timeout or cancelled. The error ends with the last of what it wrote

@@ -3,13 +3,11 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <grp.h>
-#include <linux/close_range.h>
 #include <poll.h>
 #include <pwd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,18 +15,22 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
+#include <filesystem>
+#include <mutex>
+#include <set>
 #include <system_error>
+#include <thread>
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "server/handlers/exec_watch.h"
 
 namespace carillon::server {
 
 namespace {
 
 constexpr int kLookMs = 50;
-constexpr int kFirstOtherFd = 3;
+constexpr int kSweepsMax = 2000;
 constexpr std::size_t kReadBytes = 16 << 10;
 constexpr int kGroupsMax = 1024;
 
@@ -88,18 +90,11 @@ Result<Fd> make_input(std::string_view input) {
   return file;
 }
 
-// All that the child needs, made before the fork: after it nothing may be allocated.
-struct Start {
-  std::vector<char*> argv;
-  std::vector<char*> environment;
-  std::vector<gid_t> groups;
-  const ProcessRequest* request = nullptr;
-  int input = -1;
-  int output = -1;
-  int errors = -1;
-  int failure = -1;
-  pid_t parent = 0;
-};
+Result<Pipe> make_control() {
+  std::array<int, 2> fds{};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds.data()) != 0) return refused("cannot make a socket");
+  return Pipe{.read = Fd(fds[0]), .write = Fd(fds[1])};
+}
 
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
   std::vector<char*> out;
@@ -110,67 +105,15 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return out;
 }
 
-// Which step of the child failed, for the message.
-enum class Step : std::uint8_t { prepare, limit, user, cwd, exec };
-
-struct Failure {
-  Step step = Step::prepare;
-  int error = 0;
-};
-
-[[noreturn]] void give_up(const Start& start, Step step) {
-  const Failure failure{.step = step, .error = errno};
-  [[maybe_unused]] const ssize_t written = write(start.failure, &failure, sizeof failure);
-  _exit(127);
-}
-
-// In the child: only what is safe between fork and exec.
-[[noreturn]] void become(const Start& start) {
-  const ProcessRequest& request = *start.request;
-  if (setpgid(0, 0) != 0) give_up(start, Step::prepare);
-  for (int signal = 1; signal < NSIG; ++signal) {
-    struct sigaction action{};
-    action.sa_handler = SIG_DFL;
-    sigaction(signal, &action, nullptr);  // some cannot be set, and need not be
-  }
-  sigset_t none;
-  sigemptyset(&none);
-  pthread_sigmask(SIG_SETMASK, &none, nullptr);
-  if (dup2(start.input, STDIN_FILENO) < 0 || dup2(start.output, STDOUT_FILENO) < 0 ||
-      dup2(start.errors, STDERR_FILENO) < 0) {
-    give_up(start, Step::prepare);
-  }
-  // Also those that a library has opened without care.
-  if (syscall(SYS_close_range, kFirstOtherFd, ~0U, CLOSE_RANGE_CLOEXEC) != 0) give_up(start, Step::prepare);
-  for (const ProcessLimit& limit : request.limits) {
-    const rlimit both{.rlim_cur = limit.value, .rlim_max = limit.value};
-    if (setrlimit(static_cast<__rlimit_resource>(limit.resource), &both) != 0) give_up(start, Step::limit);
-  }
-  if (request.user) {
-    if (setgroups(start.groups.size(), start.groups.data()) != 0 ||
-        setresgid(request.user->group, request.user->group, request.user->group) != 0 ||
-        setresuid(request.user->user, request.user->user, request.user->user) != 0 ||
-        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
-      give_up(start, Step::user);
-    }
-  }
-  if (chdir(request.cwd.c_str()) != 0) give_up(start, Step::cwd);
-  // After the change of user, which clears it; and not if the parent has died meanwhile.
-  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) give_up(start, Step::prepare);
-  if (getppid() != start.parent) _exit(127);
-  execve(start.argv.front(), start.argv.data(), start.environment.data());
-  give_up(start, Step::exec);
-}
-
-std::string describe(const Failure& failure, const ProcessRequest& request) {
+std::string describe(const WatchFailure& failure, const ProcessRequest& request) {
   const std::string why = reason(failure.error);
-  const std::string program = quoted(request.argv.front());
+  const std::string program = carillon::quoted(request.argv.front());
   switch (failure.step) {
-    case Step::prepare: return fmt::format("cannot start {}: {}", program, why);
-    case Step::limit: return fmt::format("cannot start {}: a limit cannot be set: {}", program, why);
-    case Step::user: return fmt::format("cannot start {} as another user: {}", program, why);
-    case Step::cwd: return fmt::format("cannot start {} in {}: {}", program, quoted(request.cwd), why);
-    case Step::exec: return fmt::format("cannot start {}: {}", program, why);
+    case WatchStep::prepare: return fmt::format("cannot start {}: {}", program, why);
+    case WatchStep::limit: return fmt::format("cannot start {}: a limit cannot be set: {}", program, why);
+    case WatchStep::user: return fmt::format("cannot start {} as another user: {}", program, why);
+    case WatchStep::cwd: return fmt::format("cannot start {} in {}: {}", program, carillon::quoted(request.cwd), why);
+    case WatchStep::exec: return fmt::format("cannot start {}: {}", program, why);
   }
   UNREACHABLE();
 }
@@ -197,14 +140,70 @@ void read_into(Fd& fd, Tail& tail) {
   }
 }
 
-// A process that was started. However this ends, nothing of its group is left.
+// The watches under way, so that what a killed one left can be told from them.
+class Watches {
+ public:
+  // The fork of a watch; all signals are blocked in it.
+  pid_t start(const WatchStart& start) {
+    const std::scoped_lock lock(mutex_);
+    // What loses its watch comes to us.
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const pid_t pid = fork();
+    if (pid == 0) watch(start);
+    const int error = errno;
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (pid > 0) pids_.insert(pid);
+    errno = error;
+    return pid;
+  }
+
+  void ended(pid_t pid) {
+    const std::scoped_lock lock(mutex_);
+    pids_.erase(pid);
+  }
+
+  // After a watch was killed: ends what it watched. Of our children those that are no watch and of another session, as
+  // every watch began one.
+  void sweep() {
+    for (int i = 0; i < kSweepsMax; ++i) {
+      if (!sweep_once()) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+
+ private:
+  bool sweep_once() {
+    const std::scoped_lock lock(mutex_);
+    int found = 0;
+    std::error_code error;
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", error)) {
+      found += kill_children((task.path() / "children").c_str(), &Watches::is_spared, this);
+    }
+    return found > 0;
+  }
+  static bool is_spared(pid_t pid, const void* context) {
+    if (static_cast<const Watches*>(context)->pids_.contains(pid) || getsid(pid) == getsid(0)) return true;
+    return waitpid(pid, nullptr, WNOHANG) == pid;  // it has ended
+  }
+
+  std::mutex mutex_;
+  std::set<pid_t> pids_;
+};
+
+Watches& watches() {
+  static Watches all;
+  return all;
+}
+
+// A program that was started, and its watch. However this ends, nothing of it is left.
 class Child {
  public:
-  Child(pid_t pid, Fd output, Fd errors)
-      : pid_(pid),
-        handle_(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))),
-        output_(std::move(output)),
-        errors_(std::move(errors)) {
+  Child(pid_t watch, Fd control, Fd output, Fd errors)
+      : watch_(watch), control_(std::move(control)), output_(std::move(output)), errors_(std::move(errors)) {
     for (const Fd* fd : {&output_, &errors_}) fcntl(fd->get(), F_SETFL, O_NONBLOCK);
   }
   Child(const Child&) = delete;
@@ -215,56 +214,64 @@ class Child {
     ProcessEnd end;
     const Duration begun = boot_now();
     std::optional<ProcessEnd::Kind> cut;
-    std::optional<Duration> kill_at;
-    while (!has_ended()) {
+    Duration kill_at = Duration::max();
+    while (control_.is_open()) {
       const Duration now = boot_now();
       if (!cut) {
         if (request.timeout && now - begun >= *request.timeout) cut = ProcessEnd::Kind::timed_out;
         if (request.stop && request.stop()) cut = ProcessEnd::Kind::stopped;
         if (cut) {
-          kill(-pid_, SIGTERM);
+          tell(WatchWord::terminate);
           kill_at = now + request.grace;
         }
-      } else if (now >= *kill_at) {
-        kill(-pid_, SIGKILL);
+      } else if (now >= kill_at) {
+        tell(WatchWord::kill);
+        kill_at = Duration::max();
       }
       poll_once(end);
     }
-    // What it left behind goes first: then nobody else writes, and the number of the group is still its own.
-    kill(-pid_, SIGKILL);
+    // Nobody is left who could write.
+    reap();
     drain(output_, end.output);
     drain(errors_, end.errors);
     close_tail(end.output);
     close_tail(end.errors);
-    const int status = reap();
     if (cut) {
       end.kind = *cut;
-    } else if (WIFEXITED(status)) {
-      end.code = WEXITSTATUS(status);
+    } else if (status_ && WIFEXITED(*status_)) {
+      end.code = WEXITSTATUS(*status_);
     } else {
       end.kind = ProcessEnd::Kind::signalled;
-      end.code = WTERMSIG(status);
+      end.code = status_ ? WTERMSIG(*status_) : SIGKILL;
     }
     return end;
   }
 
  private:
-  bool has_ended() const {
-    siginfo_t info{};
-    return waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid_;
+  void tell(WatchWord word) const {
+    [[maybe_unused]] const ssize_t sent = send(control_.get(), &word, sizeof word, MSG_NOSIGNAL);
   }
 
   void poll_once(ProcessEnd& end) {
-    std::array<pollfd, 3> fds{{{.fd = handle_.get(), .events = POLLIN, .revents = 0},
+    std::array<pollfd, 3> fds{{{.fd = control_.get(), .events = POLLIN, .revents = 0},
                                {.fd = output_.get(), .events = POLLIN, .revents = 0},
                                {.fd = errors_.get(), .events = POLLIN, .revents = 0}}};
     if (poll(fds.data(), fds.size(), kLookMs) <= 0) return;
     if (fds[1].revents != 0) read_into(output_, end.output);
     if (fds[2].revents != 0) read_into(errors_, end.errors);
+    if (fds[0].revents != 0) hear();
   }
 
-  // What is in the pipe already. One who left the group may hold it open, and does not keep us; nor does one who goes
-  // on writing.
+  // The watch's only word, or that there will be none.
+  void hear() {
+    int status = 0;
+    const ssize_t got = read(control_.get(), &status, sizeof status);
+    if (got < 0 && errno == EINTR) return;
+    if (got == sizeof status) status_ = status;
+    control_.reset();
+  }
+
+  // What is in the pipe already.
   static void drain(Fd& fd, Tail& tail) {
     for (std::size_t i = 0; i < kOutputBytesMax / kReadBytes + 1 && fd.is_open(); ++i) {
       const std::uint64_t before = tail.bytes;
@@ -273,20 +280,23 @@ class Child {
     }
   }
 
-  int reap() {
-    if (pid_ <= 0) return 0;
-    kill(-pid_, SIGKILL);
+  // Without its control the watch ends everything, and itself.
+  void reap() {
+    if (watch_ <= 0) return;
+    control_.reset();
     int status = 0;
-    while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    while (waitpid(watch_, &status, 0) < 0 && errno == EINTR) {
     }
-    pid_ = -1;
-    return status;
+    watches().ended(watch_);
+    watch_ = -1;
+    if (!WIFEXITED(status)) watches().sweep();
   }
 
-  pid_t pid_;
-  Fd handle_;
+  pid_t watch_;
+  Fd control_;
   Fd output_;
   Fd errors_;
+  std::optional<int> status_;  // of the program
 };
 
 }  // namespace
@@ -296,13 +306,13 @@ Result<ProcessUser> find_user(const std::string& name) {
   passwd entry{};
   passwd* found = nullptr;
   if (getpwnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr) {
-    return invalid_configuration(fmt::format("there is no user {} on this machine", quoted(name)));
+    return invalid_configuration(fmt::format("there is no user {} on this machine", carillon::quoted(name)));
   }
   ProcessUser user{.user = entry.pw_uid, .group = entry.pw_gid, .groups = {}};
   std::vector<gid_t> groups(kGroupsMax);
   int count = kGroupsMax;
   if (getgrouplist(name.c_str(), entry.pw_gid, groups.data(), &count) < 0) {
-    return invalid_configuration(fmt::format("user {} has more than {} groups", quoted(name), kGroupsMax));
+    return invalid_configuration(fmt::format("user {} has more than {} groups", carillon::quoted(name), kGroupsMax));
   }
   user.groups.assign(groups.begin(), groups.begin() + count);
   return user;
@@ -313,28 +323,27 @@ Result<ProcessEnd> run_process(const ProcessRequest& request) {
   TRY_ASSIGN(Pipe output, make_pipe());
   TRY_ASSIGN(Pipe errors, make_pipe());
   TRY_ASSIGN(Pipe failure, make_pipe());
-  Start start{.argv = pointers(request.argv),
-              .environment = pointers(request.environment),
-              .groups = {},
-              .request = &request,
-              .input = input.get(),
-              .output = output.write.get(),
-              .errors = errors.write.get(),
-              .failure = failure.write.get(),
-              .parent = getpid()};
+  TRY_ASSIGN(Pipe control, make_control());
+  WatchStart start{.argv = pointers(request.argv),
+                   .environment = pointers(request.environment),
+                   .groups = {},
+                   .request = &request,
+                   .input = input.get(),
+                   .output = output.write.get(),
+                   .errors = errors.write.get(),
+                   .failure = failure.write.get(),
+                   .control = control.write.get()};
   if (request.user) start.groups.assign(request.user->groups.begin(), request.user->groups.end());
 
-  const pid_t pid = fork();
-  if (pid < 0) return refused(fmt::format("cannot start {}", quoted(request.argv.front())));
-  if (pid == 0) become(start);
-  // Both sides do it, so that the group exists whoever runs first.
-  setpgid(pid, pid);
+  const pid_t pid = watches().start(start);
+  if (pid < 0) return refused(fmt::format("cannot start {}", carillon::quoted(request.argv.front())));
   output.write.reset();
   errors.write.reset();
   failure.write.reset();
-  Child child(pid, std::move(output.read), std::move(errors.read));
+  control.write.reset();
+  Child child(pid, std::move(control.read), std::move(output.read), std::move(errors.read));
 
-  Failure failed_at;
+  WatchFailure failed_at;
   ssize_t got = 0;
   do {
     got = read(failure.read.get(), &failed_at, sizeof failed_at);

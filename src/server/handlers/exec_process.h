@@ -1,8 +1,8 @@
 // One run of a program: no shell, its input from memory, its output kept up to a cap, and an end for all that it
 // started.
 //
-// The program leads a process group of its own. When it has ended, was stopped or ran out of time, whatever is left of
-// the group is killed. Should our own process die, the kernel kills the program itself (not what it started).
+// The program runs below a watch (exec_watch.h), in a session that is not ours. When it has ended, was stopped or ran
+// out of time, or when our own process has died, whatever it started is killed, in whatever group, session or depth.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ struct ProcessUser {
 };
 
 struct ProcessLimit {
-  int resource = 0;  // RLIMIT_…
-  std::uint64_t value = 0;
+  int resource = 0;         // RLIMIT_…
+  std::uint64_t value = 0;  // at most; a lower one that holds already stays
 };
 
 struct ProcessRequest {

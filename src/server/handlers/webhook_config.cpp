@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/json.h"
 #include "base/json_writer.h"
 #include "core/job.h"
@@ -77,7 +79,44 @@ WebhookConfig replaced(const std::optional<WebhookConfig>& before, WebhookConfig
   return now_given;
 }
 
-std::string write_webhook(const WebhookConfig& config) { return public_fields(config).str(); }
+std::string masked_url(std::string_view url) {
+  constexpr std::string_view kHidden = "***";
+  std::string out;
+  if (const std::size_t scheme = url.find("://"); scheme != std::string_view::npos) {
+    out = url.substr(0, scheme + 3);
+    url.remove_prefix(scheme + 3);
+  }
+  const std::size_t end = std::min(url.find_first_of("/?#"), url.size());
+  std::string_view host = url.substr(0, end);
+  url.remove_prefix(end);
+  if (const std::size_t user = host.rfind('@'); user != std::string_view::npos) {
+    out += kHidden;
+    host.remove_prefix(user);
+  }
+  out += host;
+  const std::size_t path = std::min(url.find_first_of("?#"), url.size());
+  out += url.substr(0, path);
+  url.remove_prefix(path);
+  for (std::size_t at = 0; at < url.size();) {
+    out += url[at];
+    const std::size_t next = std::min(url.find_first_of("&=#", at + 1), url.size());
+    const bool is_name = url[at] != '=' && url[at] != '#' && next < url.size() && url[next] == '=';
+    if (is_name) {
+      out += url.substr(at + 1, next - at - 1);
+    } else if (next > at + 1) {
+      out += kHidden;
+    }
+    at = next;
+  }
+  return out;
+}
+
+std::string write_webhook(const WebhookConfig& config, UrlShown shown) {
+  if (shown == UrlShown::whole) return public_fields(config).str();
+  WebhookConfig masked = config;
+  masked.url = masked_url(config.url);
+  return public_fields(masked).str();
+}
 
 std::string write_webhook_with_secret(const WebhookConfig& config) {
   JsonObject object = public_fields(config);

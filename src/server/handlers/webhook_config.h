@@ -34,8 +34,13 @@ Result<WebhookConfig> parse_webhook(std::string_view text, const AddressGuard& g
 // stays, and where there is none one is made.
 WebhookConfig replaced(const std::optional<WebhookConfig>& before, WebhookConfig now_given, Instant now);
 
-// As GET answers: without secrets.
-std::string write_webhook(const WebhookConfig& config);
+// For whoever may look at a URL but not set it: values of its query, a user and a fragment are hidden, as each may be a
+// secret. https://example.com/hook?token=***
+std::string masked_url(std::string_view url);
+
+// As GET answers: without secrets. Whole: to those who may set it.
+enum class UrlShown : std::uint8_t { masked, whole };
+std::string write_webhook(const WebhookConfig& config, UrlShown shown = UrlShown::whole);
 // As PUT answers when it has made the secret.
 std::string write_webhook_with_secret(const WebhookConfig& config);
 
@@ -52,6 +57,8 @@ struct WebhookTarget {
 
 WebhookTarget target_of(const WebhookConfig& config, Instant now);
 
+inline constexpr std::uint64_t kExecMemoryDefault = std::uint64_t{4} << 30;
+
 struct ExecConfig {
   std::vector<std::string> argv;  // the program by its full path, then its arguments, never changed
   std::string cwd = "/";
@@ -59,11 +66,12 @@ struct ExecConfig {
   std::optional<Duration> timeout;                 // nothing: the job's
   Duration grace = std::chrono::seconds(5);        // between SIGTERM and SIGKILL
   std::string user;                                // to run as; "": ours. Only root can change it
-  std::optional<std::uint64_t> memory_bytes_max;
-  std::optional<std::uint64_t> cpu_seconds_max;
-  std::optional<std::uint64_t> file_bytes_max;
-  std::optional<std::uint64_t> open_files_max;
-  std::optional<std::uint64_t> processes_max;
+  bool allow_root = false;                         // else nothing runs with root's rights
+  std::optional<std::uint64_t> memory_bytes_max;   // of addresses; nothing: data of kExecMemoryDefault
+  std::optional<std::uint64_t> cpu_seconds_max;    // nothing: its timeout ends it
+  std::uint64_t file_bytes_max = std::uint64_t{16} << 30;
+  std::uint64_t open_files_max = 1024;
+  std::uint64_t processes_max = 4096;  // of its user, all counted
 };
 
 struct EmailConfig {
@@ -81,6 +89,9 @@ struct EmailConfig {
   std::string subject;
   std::string text;
   std::string html;
+  // Whether one {{…}} in it may give several addresses; else a job can add nobody.
+  bool to_list = false;
+  bool cc_list = false;
   Duration timeout = std::chrono::seconds(60);
 };
 

@@ -60,7 +60,7 @@ struct Transfer {
   HttpUrl url;
   std::uint64_t id = 0;
   BreakerKey breaker;
-  const AddressGuard* guard = nullptr;
+  std::shared_ptr<const AddressGuard> guard;
 
   std::unique_ptr<CURL, FreeEasy> easy;
   List headers;
@@ -195,10 +195,12 @@ void set_up(Transfer& transfer, const WebhookSender::Options& options) {
   }
 }
 
+// What a name resolves to here is not told to whoever chose it: he could read the network off it.
 std::string blocked_text(const Transfer& transfer) {
   return fmt::format(
-      "the webhook's host {} is at {}, which may not be reached; the operator may allow it under [webhooks] allow",
-      transfer.url.host, transfer.blocked);
+      "the webhook's host {} is at an address that may not be reached; the operator may allow it under [webhooks] "
+      "allow",
+      transfer.url.host);
 }
 
 void read_answer(Transfer& transfer, CURLcode code) {
@@ -341,7 +343,7 @@ class WebhookSender::Parts {
     auto transfer = std::make_unique<Transfer>();
     transfer->call = std::move(call);
     transfer->done = std::move(done);
-    transfer->guard = &options_.guard;
+    transfer->guard = guard_;
     auto url = parse_http_url(transfer->call.url);
     if (!url) {
       transfer->answer.kind = WebhookAnswer::Kind::unreachable;
@@ -357,6 +359,7 @@ class WebhookSender::Parts {
     if (transfer->url.literal && !transfer->may_reach(transfer->url.literal, transfer->url.port)) {
       transfer->answer.kind = WebhookAnswer::Kind::blocked;
       transfer->answer.error = blocked_text(*transfer);
+      tell_if_blocked(*transfer);
       transfer->done(std::move(transfer->answer));
       return;
     }
@@ -371,6 +374,8 @@ class WebhookSender::Parts {
     transfers_[id] = std::move(transfer);
   }
 
+  void set_guard(AddressGuard guard) { guard_ = std::make_shared<const AddressGuard>(std::move(guard)); }
+
   void cut_off(std::uint64_t id) {
     const auto found = transfers_.find(id);
     if (found == transfers_.end()) return;
@@ -379,6 +384,11 @@ class WebhookSender::Parts {
   }
 
  private:
+  void tell_if_blocked(const Transfer& transfer) const {
+    if (transfer.answer.kind != WebhookAnswer::Kind::blocked || !options_.on_blocked) return;
+    options_.on_blocked(transfer.url.host, transfer.blocked);
+  }
+
   using Transfers = std::map<std::uint64_t, std::unique_ptr<Transfer>>;
 
   void work() {
@@ -424,6 +434,7 @@ class WebhookSender::Parts {
       Transfer* transfer = nullptr;
       curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
       read_answer(*transfer, code);
+      tell_if_blocked(*transfer);
       const auto found = transfers_.find(transfer->id);
       CHECK(found != transfers_.end());
       finish(found);
@@ -455,6 +466,7 @@ class WebhookSender::Parts {
   std::atomic<std::uint64_t> last_id_ = 0;
 
   // Only the thread.
+  std::shared_ptr<const AddressGuard> guard_ = std::make_shared<const AddressGuard>(options_.guard);
   Transfers transfers_;
   Breakers breakers_;
   Duration look_at_{};
@@ -481,6 +493,10 @@ std::uint64_t WebhookSender::send(WebhookCall call, Done done) {
 
 void WebhookSender::cancel(std::uint64_t id) {
   parts_->post([parts = parts_.get(), id] { parts->cut_off(id); });
+}
+
+void WebhookSender::set_guard(AddressGuard guard) {
+  parts_->post([parts = parts_.get(), guard = std::move(guard)] { parts->set_guard(guard); });
 }
 
 void WebhookSender::post(std::function<void()> task) { parts_->post(std::move(task)); }

@@ -44,6 +44,9 @@ class WebhookSender {
   struct Options {
     AddressGuard guard;
     std::string ca_file;  // "": the system's
+    // What a name led to that must not be reached: for the operator, never for whoever chose the name. On the sender's
+    // thread.
+    std::function<void(const std::string& host, const std::string& where)> on_blocked;
     // Instead of looking names up: the addresses of a host. For tests.
     std::function<std::vector<std::string>(const std::string& host)> resolve;
   };
@@ -59,6 +62,8 @@ class WebhookSender {
   std::uint64_t send(WebhookCall call, Done done);
   // Cut off, unless it has ended. May come from any thread.
   void cancel(std::uint64_t id);
+  // Calls that begin from now on are vetted by this one. Any thread.
+  void set_guard(AddressGuard guard);
   // Runs it on the sender's thread, in order. It must not block.
   void post(std::function<void()> task);
 

@@ -213,7 +213,7 @@ class HttpServer::Impl {
     service_.mailbox->close();
   }
 
-  Result<void> start() {
+  Result<void> listen() {
     CHECK(!thread_.joinable());
     const HttpOptions& options = service_.options;
     ErrorCodeOf ec;
@@ -241,6 +241,11 @@ class HttpServer::Impl {
       return error;
     }
     port_ = acceptor_.local_endpoint(ec).port();
+    return {};
+  }
+
+  Result<void> start() {
+    if (!acceptor_.is_open()) TRY(listen());
     accept();
     thread_ = std::thread([this] {
       pthread_setname_np(pthread_self(), "net");
@@ -403,6 +408,7 @@ HttpServer::HttpServer(HttpOptions options, Dispatch dispatch, OnHead on_head)
     : impl_(std::make_unique<Impl>(std::move(options), std::move(dispatch), std::move(on_head))) {}
 HttpServer::~HttpServer() = default;
 
+Result<void> HttpServer::listen() { return impl_->listen(); }
 Result<void> HttpServer::start() { return impl_->start(); }
 std::uint16_t HttpServer::port() const { return impl_->port(); }
 void HttpServer::stop(std::chrono::milliseconds drain) { impl_->stop(drain); }

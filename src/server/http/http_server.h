@@ -48,7 +48,9 @@ class HttpServer {
   // Stops, if that was not done.
   ~HttpServer();
 
-  // Listens; calls come from now on. The error names the address.
+  // Takes the address; whoever connects waits for `start`. The error names the address.
+  Result<void> listen();
+  // Listens, if that was not done; calls come from now on.
   Result<void> start();
   std::uint16_t port() const;
   // New connections are refused, idle ones closed, streams ended; answers that are due are given for `drain`, then all

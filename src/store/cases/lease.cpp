@@ -200,7 +200,7 @@ Result<void> create_follow_ups(Context& context, const Settlement& settlement, c
 // Most attempts end so; if their job is as plain, nothing has to be read to settle it.
 bool says_nothing_but_success(const Settlement& settlement) {
   return settlement.end.result == AttemptResult::ok && !settlement.end.skipped && !settlement.defer &&
-         settlement.output.empty() && settlement.reason.empty() && settlement.then.empty() && !settlement.subject &&
+         settlement.output.empty() && settlement.stderr_text.empty() && settlement.reason.empty() && settlement.then.empty() && !settlement.subject &&
          settlement.error.message.empty() && settlement.error.error_class.empty();
 }
 
@@ -242,6 +242,7 @@ Result<Settled> settle_with_lease(Context& context, const Settlement& settlement
   ending.error = settlement.error;
   ending.started_at = settlement.started_at.value_or(ending.lease.claimed_at);
   if (!settlement.output.empty()) ending.detail.output = settlement.output;
+  if (!settlement.stderr_text.empty()) ending.detail.stderr_text = settlement.stderr_text;
   if (!settlement.reason.empty()) ending.detail.reason = settlement.reason;
   Settled answer{.id = settlement.job};
 

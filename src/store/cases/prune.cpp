@@ -48,19 +48,6 @@ void erase_occurrence(Context& context, const JobRow& job) {
   if (outcome && outcome->job == job.id) erase_outcome_row(context, {job.schedule, job.subject, *job.slot});
 }
 
-void erase(Context& context, const ArchiveRow& row) {
-  Transaction& tx = context.tx;
-  const JobRow& job = row.job;
-  if (const auto key = key_of(context, job)) tx.erase_key(*key);
-  for (const std::string& name : detail_of(context, job).added_keys) {
-    const auto key = tx.key(tx.lane_names(job.lane).tenant, job.type, name);
-    if (key && key->job == job.id) tx.erase_key(*key);
-  }
-  if (job.schedule && job.slot) erase_occurrence(context, job);
-  tx.erase_archived(row);
-  tx.add_count(job.lane, job.state, -1);
-}
-
 // What the next step of the part begins above, or the next part.
 template <typename Row, typename KeyOf>
 void move_on(PlanPruneStep& step, const std::vector<Row>& rows, std::size_t limit, KeyOf key_of) {
@@ -132,6 +119,19 @@ void prune_schedules(Context& context, const PlanPruneRequest& request, PlanPrun
 
 }  // namespace
 
+void erase_finished(Context& context, const ArchiveRow& row) {
+  Transaction& tx = context.tx;
+  const JobRow& job = row.job;
+  if (const auto key = key_of(context, job)) tx.erase_key(*key);
+  for (const std::string& name : detail_of(context, job).added_keys) {
+    const auto key = tx.key(tx.lane_names(job.lane).tenant, job.type, name);
+    if (key && key->job == job.id) tx.erase_key(*key);
+  }
+  if (job.schedule && job.slot) erase_occurrence(context, job);
+  tx.erase_archived(row);
+  tx.add_count(job.lane, job.state, -1);
+}
+
 JobStore::PruneStep prune_archive(Context& context, const JobStore::PruneRequest& request) {
   JobStore::PruneStep step{.next_after = request.after};
   const std::vector<ArchiveRow> rows = context.tx.archived_above(request.after, request.limit);
@@ -139,7 +139,7 @@ JobStore::PruneStep prune_archive(Context& context, const JobStore::PruneRequest
     step.next_after = row.job.id;
     if (!request.keep.is_over(context.tx.lane_names(row.job.lane).tenant, row.finished_at, context.now)) continue;
     if (is_needed(context, row.job)) continue;
-    erase(context, row);
+    erase_finished(context, row);
     ++step.erased;
   }
   step.end = rows.size() < request.limit;

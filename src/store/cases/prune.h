@@ -6,6 +6,9 @@
 
 namespace carillon {
 
+// A finished job, with all that it holds.
+void erase_finished(Context& context, const ArchiveRow& row);
+
 inline constexpr Duration kEffectsKept = std::chrono::days(30);
 // However short a tenant keeps its jobs: the trail is the operator's.
 inline constexpr Duration kAuditKept = std::chrono::days(400);

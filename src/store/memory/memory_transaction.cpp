@@ -222,6 +222,34 @@ std::size_t MemoryTransaction::erase_effects_before(Instant at, std::size_t limi
   return old.size();
 }
 
+namespace {
+
+// Erases up to `limit` of the rows that `is_meant`.
+template <typename Map, typename IsMeant>
+std::size_t erase_some(Map& map, std::size_t limit, IsMeant is_meant) {
+  std::vector<typename std::decay_t<decltype(map.rows())>::key_type> meant;
+  for (const auto& [key, row] : map.rows()) {
+    if (meant.size() == limit) break;
+    if (is_meant(row)) meant.push_back(key);
+  }
+  for (const auto& key : meant) map.erase(key);
+  return meant.size();
+}
+
+}  // namespace
+
+std::size_t MemoryTransaction::erase_keys_of(std::string_view tenant, std::size_t limit) {
+  return erase_some(tables_.keys, limit, [&](const KeyRow& row) { return row.tenant == tenant; });
+}
+
+std::size_t MemoryTransaction::erase_effects_of(std::string_view tenant, std::size_t limit) {
+  return erase_some(tables_.effects, limit, [&](const EffectRow& row) { return row.tenant == tenant; });
+}
+
+std::size_t MemoryTransaction::erase_audit_of(std::string_view tenant, std::size_t limit) {
+  return erase_some(tables_.audit, limit, [&](const AuditRow& row) { return row.tenant == tenant; });
+}
+
 std::vector<JobId> MemoryTransaction::children(JobId parent) {
   std::vector<JobId> found;
   const auto& edges = tables_.dependencies.rows();
@@ -245,6 +273,14 @@ void MemoryTransaction::erase_parents(JobId child) {
 
 void MemoryTransaction::add_count(LaneId lane, JobState state, std::int64_t change) {
   tables_.counts.put({lane, state}, tables_.counts.get({lane, state}).value_or(0) + change);
+}
+
+std::int64_t MemoryTransaction::live_jobs_of(std::string_view tenant) {
+  std::int64_t sum = 0;
+  for (const auto& [key, count] : tables_.counts.rows()) {
+    if (!is_final(key.second) && lane_names(key.first).tenant == tenant) sum += count;
+  }
+  return sum;
 }
 
 std::optional<ScheduleRow> MemoryTransaction::schedule(std::string_view tenant, std::string_view name) {

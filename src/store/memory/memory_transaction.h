@@ -58,6 +58,8 @@ class MemoryTransaction final : public Transaction {
   void put_effect(const EffectRow& row) override;
   void erase_effect(std::string_view tenant, std::string_view key) override;
   std::size_t erase_effects_before(Instant at, std::size_t limit) override;
+  std::size_t erase_keys_of(std::string_view tenant, std::size_t limit) override;
+  std::size_t erase_effects_of(std::string_view tenant, std::size_t limit) override;
 
   void insert_dependency(JobId parent, JobId child) override { tables_.dependencies.put({parent, child}, true); }
   void erase_dependency(JobId parent, JobId child) override { tables_.dependencies.erase({parent, child}); }
@@ -67,6 +69,7 @@ class MemoryTransaction final : public Transaction {
   void erase_parents(JobId child) override;
 
   void add_count(LaneId lane, JobState state, std::int64_t change) override;
+  std::int64_t live_jobs_of(std::string_view tenant) override;
 
   std::optional<ScheduleRow> schedule(std::string_view tenant, std::string_view name) override;
   std::optional<ScheduleRow> schedule(ScheduleId id) override { return tables_.schedules.get(id); }
@@ -104,6 +107,7 @@ class MemoryTransaction final : public Transaction {
   void put_document(const Document& document) override { tables_.documents.put(document.key, document); }
   void erase_document(const DocumentKey& key) override { tables_.documents.erase(key); }
   void append_audit(const AuditRow& row) override;
+  std::size_t erase_audit_of(std::string_view tenant, std::size_t limit) override;
   std::size_t erase_audit_before(Instant at, std::size_t limit) override;
 
  private:

@@ -340,6 +340,21 @@ std::size_t SqliteTransaction::erase_effects_before(Instant at, std::size_t limi
   return old.size();
 }
 
+std::size_t SqliteTransaction::erase_keys_of(std::string_view tenant, std::size_t limit) {
+  queries_->keys_of.with(tenant, limit);
+  const auto keys =
+      all(queries_->keys_of, [](const Query& query) { return std::pair(TypeId{query.integer(0)}, query.string(1)); });
+  for (const auto& [type, key] : keys) queries_->delete_key.run(tenant, type, key);
+  return keys.size();
+}
+
+std::size_t SqliteTransaction::erase_effects_of(std::string_view tenant, std::size_t limit) {
+  queries_->effects_of.with(tenant, limit);
+  const auto keys = all(queries_->effects_of, [](const Query& query) { return query.string(0); });
+  for (const std::string& key : keys) erase_effect(tenant, key);
+  return keys.size();
+}
+
 void SqliteTransaction::insert_dependency(JobId parent, JobId child) {
   has_dependencies_ = true;
   queries_->insert_dependency.run(parent, child);
@@ -371,7 +386,19 @@ void SqliteTransaction::add_count(LaneId lane, JobState state, std::int64_t chan
   sums_.jobs[{lane, state}] += change;
 }
 
+std::int64_t SqliteTransaction::live_jobs_of(std::string_view tenant) {
+  queries_->live_jobs_of.with(tenant);
+  return one(queries_->live_jobs_of, [](const Query& query) { return query.integer(0); }).value_or(0);
+}
+
 // ---- Documents, audit -------------------------------------------------------------------------------------------
+
+std::size_t SqliteTransaction::erase_audit_of(std::string_view tenant, std::size_t limit) {
+  queries_->audit_of.with(tenant, limit);
+  const auto rows = all(queries_->audit_of, [](const Query& query) { return query.integer(0); });
+  for (const std::int64_t sequence : rows) queries_->delete_audit.run(sequence);
+  return rows.size();
+}
 
 std::optional<Document> SqliteTransaction::document(const DocumentKey& key) {
   queries_->document.with(key.tenant, key.kind, key.name);

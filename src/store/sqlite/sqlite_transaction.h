@@ -70,6 +70,8 @@ class SqliteTransaction final : public Transaction {
   void put_effect(const EffectRow& row) override;
   void erase_effect(std::string_view tenant, std::string_view key) override;
   std::size_t erase_effects_before(Instant at, std::size_t limit) override;
+  std::size_t erase_keys_of(std::string_view tenant, std::size_t limit) override;
+  std::size_t erase_effects_of(std::string_view tenant, std::size_t limit) override;
 
   void insert_dependency(JobId parent, JobId child) override;
   void erase_dependency(JobId parent, JobId child) override;
@@ -79,6 +81,7 @@ class SqliteTransaction final : public Transaction {
   void erase_parents(JobId child) override;
 
   void add_count(LaneId lane, JobState state, std::int64_t change) override;
+  std::int64_t live_jobs_of(std::string_view tenant) override;
 
   std::optional<ScheduleRow> schedule(std::string_view tenant, std::string_view name) override;
   std::optional<ScheduleRow> schedule(ScheduleId id) override;
@@ -116,6 +119,7 @@ class SqliteTransaction final : public Transaction {
   void put_document(const Document& document) override;
   void erase_document(const DocumentKey& key) override;
   void append_audit(const AuditRow& row) override;
+  std::size_t erase_audit_of(std::string_view tenant, std::size_t limit) override;
   std::size_t erase_audit_before(Instant at, std::size_t limit) override;
 
  private:

@@ -98,6 +98,11 @@ struct SqliteTransaction::Queries {
   Query put_document{connection, "put_document"};
   Query delete_document{connection, "delete_document"};
   Query append_audit{connection, "append_audit"};
+  Query audit_of{connection, "audit_of"};
+  Query delete_audit{connection, "delete_audit"};
+  Query keys_of{connection, "keys_of"};
+  Query effects_of{connection, "effects_of"};
+  Query live_jobs_of{connection, "live_jobs_of"};
   Query delete_audit_before{connection, "delete_audit_before"};
 };
 

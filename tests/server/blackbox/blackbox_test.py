@@ -356,13 +356,14 @@ class Blackbox(unittest.TestCase):
         page = self.server.get("/", key="")
         self.assertIn(b"<title>Carillon</title>", page.body)
         self.assertIn("default-src 'none'", page.headers["content-security-policy"])
-        signed = self.server.sign_in({"token": self.server.login})
+        token = self.server.login
+        signed = self.server.sign_in({"token": token})
         self.ok(signed)
         cookie = signed.headers["set-cookie"].split(";")[0]
         self.assertIn("HttpOnly", signed.headers["set-cookie"])
         self.assertIn("SameSite=Strict", signed.headers["set-cookie"])
         self.ok(self.server.get("/v1/status", key="", headers={"Cookie": cookie}))
-        self.assertEqual(self.server.sign_in({"token": self.server.login}).status, 401)
+        self.assertEqual(self.server.sign_in({"token": token}).status, 401)
         origin = f"http://127.0.0.1:{self.server.port}"
         bare = self.server.post(T + "/jobs", {"type": "a"}, key="", headers={"Cookie": cookie, "Origin": origin})
         self.assertEqual(bare.status, 403)

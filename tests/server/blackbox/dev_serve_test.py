@@ -27,7 +27,7 @@ with tempfile.TemporaryDirectory(prefix="carillon-clone-") as folder:
     page, key, said = None, None, ""
     for line in process.stdout:
         said += line
-        page = page or re.search(r"^page +(http://127\.0\.0\.1:\d+)/#login=\S+", line)
+        page = page or re.search(r"^page +(http://127\.0\.0\.1:\d+)/", line)
         key = re.search(r"^key +(\S+)", line)
         if page and key:
             break

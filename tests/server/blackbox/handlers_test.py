@@ -185,7 +185,7 @@ class Handlers(unittest.TestCase):
         with tempfile.TemporaryDirectory(prefix="carillon-blackbox-") as folder:
             config = os.path.join(folder, "limits.toml")
             with open(config, "w") as file:
-                file.write('[handlers."call"]\nkind = "exec"\nargv = ["/bin/sleep", "0.4"]\nlimits = ["cpu"]\n')
+                file.write('[handlers."call"]\nkind = "exec"\nargv = ["/bin/sleep", "0.4"]\nallow_root = true\nlimits = ["cpu"]\n')
             server = self.serve("--config", config, "--max-concurrency", "8")
             self.ok(server.put("/v1/limits/cpu", {"concurrency": 1}))
             began = time.monotonic()
@@ -198,7 +198,7 @@ class Handlers(unittest.TestCase):
             self.assertTrue(until(lambda: self.done(server) == 8))
             self.assertLess(time.monotonic() - began, 1.5)
             with open(config, "w") as file:
-                file.write('[handlers."call"]\nkind = "exec"\nargv = ["/bin/true"]\nlimits = ["a", "b", "c", "d", "e"]\n')
+                file.write('[handlers."call"]\nkind = "exec"\nargv = ["/bin/true"]\nallow_root = true\nlimits = ["a", "b", "c", "d", "e"]\n')
             refused = subprocess.run([PROGRAM, "config", "check", "--config", config], capture_output=True, text=True, timeout=60)
             self.assertNotEqual(refused.returncode, 0)
             self.assertIn("at most 4", refused.stdout + refused.stderr)

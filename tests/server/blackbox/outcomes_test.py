@@ -21,6 +21,7 @@ STUCK = """
 [handlers.stuck]
 kind = "exec"
 argv = ["/bin/sleep", "300"]
+allow_root = true
 """
 
 

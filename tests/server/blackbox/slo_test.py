@@ -29,9 +29,11 @@ event_log = "events.ndjson"
 [handlers.slow]
 kind = "exec"
 argv = ["/bin/sleep", "0.3"]
+allow_root = true
 [handlers.broken]
 kind = "exec"
 argv = ["/bin/false"]
+allow_root = true
 """
 MISSED = """
 slo_eval_ms = 200

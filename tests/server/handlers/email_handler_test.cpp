@@ -54,6 +54,7 @@ Outcome send(const EmailConfig& config, const std::string& payload) {
 TEST(EmailHandler, AMailArrivesWithItsHeadersAndBody) {
   Sink sink;
   EmailConfig with_all = config(sink.url());
+  with_all.to_list = true;
   with_all.cc = "Ops <ops@example.com>";
   with_all.html = "<p>{{payload.body}}</p>";
   const Outcome sent =
@@ -105,7 +106,8 @@ TEST(EmailHandler, AnAttemptAfterOneThatIsRecordedSendsNothing) {
 
 TEST(EmailHandler, ARefusalIsPermanentOrNotAsTheReplySays) {
   Sink sink;
-  const EmailConfig plain = config(sink.url());
+  EmailConfig plain = config(sink.url());
+  plain.to_list = true;
   for (const std::string_view to : {"550@example.com", "ada@example.com, 553@example.com", "data-554@example.com"}) {
     const Outcome refused = send(plain, payload(to));
     EXPECT_EQ(refused.kind, Kind::permanent) << to;
@@ -171,6 +173,23 @@ TEST(EmailHandler, NoValueBreaksAHeader) {
   // None of them has arrived: the next mail is the first.
   ASSERT_EQ(send(config(sink.url()), payload("ada@example.com", "last")).kind, Kind::done);
   EXPECT_THAT(sink.mail().at("data").as_string(), ::testing::HasSubstr("Subject: last\r\n"));
+}
+
+TEST(EmailHandler, APayloadAddsNobody) {
+  Sink sink;
+  EmailConfig copied = config(sink.url());
+  copied.cc = "{{payload.subject}}";
+  for (const std::string& bad :
+       {payload("ada@example.com, eve@evil.example"), payload("Ada <ada@example.com>, Eve <eve@evil.example>"),
+        std::string(R"({"to":["ada@example.com","eve@evil.example"],"subject":"s","body":"b"})")}) {
+    const Outcome refused = send(config(sink.url()), bad);
+    EXPECT_EQ(refused.kind, Kind::permanent);
+    EXPECT_EQ(refused.error_class, "address");
+  }
+  EXPECT_EQ(send(copied, payload("ada@example.com", "bob@example.com, eve@evil.example")).error_class, "address");
+  // None of them has arrived: the next mail is the first.
+  ASSERT_EQ(send(config(sink.url()), payload("ada@example.com", "last")).kind, Kind::done);
+  EXPECT_EQ(sink.mail().at("to").raw(), R"(["ada@example.com"])");
 }
 
 TEST(EmailHandler, ABodyMayHoldAnythingAndStaysABody) {

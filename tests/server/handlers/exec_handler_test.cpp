@@ -29,6 +29,13 @@ ExecConfig script(std::string text) {
   ExecConfig config;
   config.argv = {"/bin/sh", "-c", std::move(text)};
   config.grace = 200ms;
+  config.allow_root = true;
+  return config;
+}
+
+ExecConfig program(std::string path) {
+  ExecConfig config = script("");
+  config.argv = {std::move(path)};
   return config;
 }
 
@@ -85,8 +92,7 @@ TEST(ExecHandler, ThePayloadIsItsInputByteForByte) {
 TEST(ExecHandler, NothingOfAJobIsReadByAShell) {
   TestFolder folder;
   const std::string canary = folder.path() / "canary";
-  ExecConfig config;
-  config.argv = {"/usr/bin/env"};
+  const ExecConfig config = program("/usr/bin/env");
   for (const std::string& evil :
        {fmt::format("$(touch {})", canary), fmt::format("`touch {}`", canary), fmt::format("; touch {}", canary),
         fmt::format("| touch {}", canary), fmt::format("&& touch {} #", canary), fmt::format("\ntouch {}\n", canary),
@@ -110,8 +116,7 @@ TEST(ExecHandler, NothingOfAJobIsReadByAShell) {
 TEST(ExecHandler, ItsEnvironmentIsCleanAndSaysWhichJobItIs) {
   setenv("CARILLON_ADMIN_KEY", "secret", 1);
   setenv("SOME_TOKEN", "secret", 1);
-  ExecConfig config;
-  config.argv = {"/usr/bin/env"};
+  ExecConfig config = program("/usr/bin/env");
   config.environment = {{"REPORTS", "/srv/reports"}};
   const std::string seen = value_of(JsonValue::parse(run(config).output)).as_string();
   unsetenv("CARILLON_ADMIN_KEY");
@@ -145,15 +150,20 @@ TEST(ExecHandler, TheExitCodeDecides) {
 }
 
 TEST(ExecHandler, AProgramThatCannotBeStartedSaysWhy) {
-  ExecConfig config;
-  config.argv = {"/nowhere/report"};
-  const Outcome missing = run(config);
+  TestFolder folder;
+  const std::string path = folder.path() / "report";
+  std::filesystem::copy_file("/bin/true", path);
+  const Handler handler = value_of(make_exec_handler(program(path)));
+  FakeContext context;
+  EXPECT_EQ(handler(context).kind, Kind::done);
+  std::filesystem::permissions(path, std::filesystem::perms::owner_read);
+  EXPECT_EQ(handler(context).error, fmt::format("cannot start \"{}\": Permission denied", path));
+  std::filesystem::remove(path);
+  const Outcome missing = handler(context);
   EXPECT_EQ(missing.kind, Kind::failed);
   EXPECT_EQ(missing.error_class, "exec");
-  EXPECT_EQ(missing.error, "cannot start \"/nowhere/report\": No such file or directory");
-  config.argv = {"/etc/passwd"};
-  EXPECT_EQ(run(config).error, "cannot start \"/etc/passwd\": Permission denied");
-  config.argv = {"/bin/true"};
+  EXPECT_EQ(missing.error, fmt::format("cannot start \"{}\": No such file or directory", path));
+  ExecConfig config = program("/bin/true");
   config.cwd = "/nowhere";
   EXPECT_EQ(run(config).error, "cannot start \"/bin/true\" in \"/nowhere\": No such file or directory");
 }
@@ -265,9 +275,9 @@ TEST(ExecHandler, ItDoesNotLeakFilesOrProcessesHere) {
   const std::size_t before = open_files();
   for (int i = 0; i < 20; ++i) {
     run(script("true"));
-    ExecConfig missing;
-    missing.argv = {"/nowhere"};
-    run(missing);
+    ExecConfig lost = script("true");
+    lost.cwd = "/nowhere";
+    run(lost);
   }
   EXPECT_EQ(open_files(), before);
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);  // no child is left
@@ -313,6 +323,42 @@ TEST(ExecHandler, AsRootItRunsAsTheUserThatIsNamed) {
   EXPECT_EQ(error_of(make_exec_handler(config)).message, "there is no user \"no-such-user\" on this machine");
 }
 
+TEST(ExecHandler, NothingRunsWithRootsRightsUnlessThatIsSaid) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root has them";
+  ExecConfig config = script("id -u");
+  config.allow_root = false;
+  const std::string refusal = error_of(make_exec_handler(config)).message;
+  EXPECT_THAT(refusal, ::testing::HasSubstr("user = "));
+  EXPECT_THAT(refusal, ::testing::HasSubstr("allow_root = true"));
+  config.user = "root";
+  EXPECT_EQ(error_of(make_exec_handler(config)).message, refusal);
+  config.user = "nobody";
+  EXPECT_EQ(run(config).kind, Kind::done);
+  config.user = "root";
+  config.allow_root = true;
+  EXPECT_EQ(run(config).output, "0");
+}
+
+TEST(ExecHandler, RightsAndLimitsAreTakenFromEveryProgram) {
+  const std::string seen =
+      value_of(JsonValue::parse(run(script("grep NoNewPrivs /proc/self/status; ulimit -c; ulimit -n; ulimit -p; "
+                                           "grep -c 'Max data size *4294967296' /proc/self/limits"))
+                                    .output))
+          .as_string();
+  EXPECT_EQ(seen, "NoNewPrivs:\t1\n0\n1024\n4096\n1\n");
+}
+
+TEST(ExecHandler, WhatASuccessSaidOnStandardErrorIsKept) {
+  const Outcome plain = run(script("echo 1; echo careful >&2"));
+  EXPECT_EQ(plain.output, "1");
+  EXPECT_EQ(plain.stderr_text, "careful");
+  EXPECT_EQ(run(script("echo 1")).stderr_text, "");
+  const std::string kept = run(script("head -c 100000 /dev/zero | tr '\\0' x >&2; echo end >&2")).stderr_text;
+  EXPECT_LE(kept.size(), (16U << 10) + 4);
+  EXPECT_GT(kept.size(), 16'000U);
+  EXPECT_TRUE(kept.ends_with("xend"));
+}
+
 TEST(ExecHandler, AConfigurationThatCannotWorkIsRefused) {
   const auto refused = [](const std::function<void(ExecConfig&)>& change) {
     ExecConfig config = script("true");
@@ -324,6 +370,9 @@ TEST(ExecHandler, AConfigurationThatCannotWorkIsRefused) {
   refused([](ExecConfig& c) { c.argv = {}; });
   refused([](ExecConfig& c) { c.argv = {"report"}; });
   refused([](ExecConfig& c) { c.argv = {"./report"}; });
+  refused([](ExecConfig& c) { c.argv = {"/nowhere/report"}; });
+  refused([](ExecConfig& c) { c.argv = {"/etc/passwd"}; });
+  refused([](ExecConfig& c) { c.argv = {"/usr/bin"}; });
   refused([](ExecConfig& c) { c.argv.push_back(std::string("a\0b", 3)); });
   refused([](ExecConfig& c) { c.cwd = "tmp"; });
   refused([](ExecConfig& c) { c.environment = {{"A=B", "x"}}; });

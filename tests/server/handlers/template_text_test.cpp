@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "server/handlers/template_text.h"
 
 #include "server/handlers/email_address.h"
@@ -61,7 +63,8 @@ TEST(TemplateText, WhatNoJobHasIsRefusedWhenItIsConfigured) {
 
 std::vector<EmailAddress> addresses(std::string_view text, const std::string& payload) {
   const FakeContext context(payload);
-  return value_of(value_of(AddressTemplate::parse(text)).render({context.job(), context.payload()}));
+  return value_of(value_of(AddressTemplate::parse(text, AddressTemplate::Gives::several))
+                      .render({context.job(), context.payload()}));
 }
 
 TEST(AddressTemplate, OneOrSeveralAreFilledIn) {
@@ -83,10 +86,29 @@ TEST(AddressTemplate, AValueNeverAddsAnAddress) {
         "x>", "<x", "(x)", "x;y", "x:y", "a..b", ".a", "a."}) {
     const FakeContext context(R"({"user":")" + std::string(user) + R"("})");
     for (const std::string_view text : {"{{payload.user}}@example.com", "Ada <{{payload.user}}@example.com>"}) {
-      const auto list = value_of(AddressTemplate::parse(text)).render({context.job(), context.payload()});
+      const auto list = value_of(AddressTemplate::parse(text, AddressTemplate::Gives::several))
+                            .render({context.job(), context.payload()});
       EXPECT_FALSE(list) << user;
     }
   }
+}
+
+TEST(AddressTemplate, AJobGivesOneAddressUnlessTheOperatorSaysAList) {
+  for (const std::string_view to :
+       {R"("ada@example.com, eve@evil.example")", R"("Ada <ada@example.com>, Eve <eve@evil.example>")",
+        R"("ada@example.com,")", R"(",ada@example.com")", R"(["ada@example.com","eve@evil.example"])",
+        R"("ada@example.com,eve@evil.example,")"}) {
+    const FakeContext context(fmt::format(R"({{"to":{}}})", to));
+    for (const std::string_view text : {"{{payload.to}}", "ops@example.com, {{payload.to}}"}) {
+      const auto one = value_of(AddressTemplate::parse(text, AddressTemplate::Gives::one));
+      EXPECT_FALSE(one.render({context.job(), context.payload()})) << to;
+    }
+  }
+  // Several places of the operator's own are several addresses, one each.
+  const FakeContext context(R"({"to":["ada@example.com"],"boss":"\"B, C\" <bob@example.com>"})");
+  const auto both = value_of(AddressTemplate::parse("{{payload.to}}, {{payload.boss}}", AddressTemplate::Gives::one));
+  EXPECT_EQ(value_of(both.render({context.job(), context.payload()})),
+            (std::vector<EmailAddress>{{"", "ada@example.com"}, {"B, C", "bob@example.com"}}));
 }
 
 TEST(AddressTemplate, WhatIsNoAddressIsRefused) {
@@ -102,9 +124,10 @@ TEST(AddressTemplate, WhatIsNoAddressIsRefused) {
     for (std::size_t i = 0; i < kRecipientsMax; ++i) many += R"(,"a@b.de")";
     return many;
   }() + "]}");
-  EXPECT_FALSE(value_of(AddressTemplate::parse("{{payload.to}}")).render({context.job(), context.payload()}));
-  EXPECT_FALSE(AddressTemplate::parse("a@b.de,,c@d.de"));
-  EXPECT_FALSE(AddressTemplate::parse("Ada <>"));
+  EXPECT_FALSE(value_of(AddressTemplate::parse("{{payload.to}}", AddressTemplate::Gives::several))
+                   .render({context.job(), context.payload()}));
+  EXPECT_FALSE(AddressTemplate::parse("a@b.de,,c@d.de", AddressTemplate::Gives::one));
+  EXPECT_FALSE(AddressTemplate::parse("Ada <>", AddressTemplate::Gives::one));
 }
 
 }  // namespace

@@ -50,6 +50,25 @@ TEST(WebhookConfig, WhatCannotBeReadOrCannotWorkIsRefused) {
   }
 }
 
+TEST(WebhookConfig, WhatMayBeASecretOfAUrlIsMasked) {
+  const auto expect_masked = [](std::string_view url, std::string_view masked) { EXPECT_EQ(masked_url(url), masked); };
+  expect_masked("https://example.com/hook", "https://example.com/hook");
+  expect_masked("https://example.com", "https://example.com");
+  expect_masked("https://example.com:8443/a/b?token=s3cret", "https://example.com:8443/a/b?token=***");
+  expect_masked("https://example.com/?a=1&token=s3cret==&b=", "https://example.com/?a=***&token=***==&b=");
+  expect_masked("https://example.com/?s3cret", "https://example.com/?***");
+  expect_masked("https://example.com?s3cret&a=s3cret", "https://example.com?***&a=***");
+  expect_masked("https://example.com/?a=s3;cret=x", "https://example.com/?a=***=***");
+  expect_masked("https://user:s3cret@example.com/x#s3cret", "https://***@example.com/x#***");
+  expect_masked("https://example.com/?a=b#s3cret=x", "https://example.com/?a=***#***=***");
+  WebhookConfig config;
+  config.url = "https://example.com/hook?token=s3cret";
+  EXPECT_THAT(write_webhook(config, UrlShown::masked),
+              ::testing::HasSubstr(R"("url":"https://example.com/hook?token=***")"));
+  EXPECT_THAT(write_webhook(config), ::testing::HasSubstr("s3cret"));
+  EXPECT_THAT(write_stored_webhook(config), ::testing::HasSubstr("s3cret"));
+}
+
 TEST(WebhookConfig, WithoutASecretOneIsMadeAndNeverShownAgain) {
   const WebhookConfig given =
       value_of(parse_webhook(R"({"kind":"webhook","url":"https://a.example"})", AddressGuard()));

@@ -99,14 +99,35 @@ TEST(WebhookSender, NoBlockedAddressIsEverConnectedTo) {
 TEST(WebhookSender, NoNameThatResolvesToABlockedAddressIsEverConnectedTo) {
   const Canary canary;
   std::string address;
-  WebhookSender sender({.guard = AddressGuard(), .resolve = [&](const std::string&) { return std::vector{address}; }});
-  int called = 0;
+  std::vector<std::string> told;
+  WebhookSender sender({.guard = AddressGuard(),
+                        .on_blocked = [&](const std::string&, const std::string& where) { told.push_back(where); },
+                        .resolve = [&](const std::string&) { return std::vector{address}; }});
+  std::size_t called = 0;
   for (const std::string_view literal : kBlockedLiterals) {
     address = to_string(parse_address(literal).value());
     const WebhookAnswer answer = call(sender, fmt::format("http://name{}.example:{}/", ++called, canary.v4.port()));
     EXPECT_EQ(answer.kind, Kind::blocked) << address << ": " << answer.error;
+    // The operator hears what the name led to, whoever chose the name does not.
+    EXPECT_THAT(answer.error, ::testing::Not(::testing::HasSubstr(address)));
+    const auto why = reserved_for(parse_address(literal).value());
+    ASSERT_EQ(told.size(), called);
+    EXPECT_THAT(told.back(), ::testing::HasSubstr(address));
+    EXPECT_THAT(answer.error, ::testing::Not(::testing::HasSubstr(fmt::format("({})", why.value_or("?")))));
   }
   EXPECT_EQ(canary.hits(), 0);
+}
+
+TEST(WebhookSender, AnotherGuardHoldsForTheCallsAfterIt) {
+  const Canary canary;
+  WebhookSender sender({.guard = AddressGuard()});
+  const std::string url = fmt::format("http://127.0.0.1:{}/", canary.v4.port());
+  EXPECT_EQ(call(sender, url).kind, Kind::blocked);
+  sender.set_guard(everything());
+  EXPECT_EQ(call(sender, url).kind, Kind::answered);
+  // Also for a connection that is open already.
+  sender.set_guard(AddressGuard());
+  EXPECT_EQ(call(sender, url).kind, Kind::blocked);
 }
 
 TEST(WebhookSender, NoTrickReachesTheCanary) {

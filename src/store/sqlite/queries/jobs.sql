@@ -153,6 +153,15 @@ DELETE FROM effects WHERE tenant = ?1 AND key = ?2
 -- name: old_effects
 SELECT tenant, key FROM effects WHERE at < ?1 ORDER BY at LIMIT ?2
 
+-- name: keys_of
+SELECT type, key FROM keys WHERE tenant = ?1 LIMIT ?2
+
+-- name: effects_of
+SELECT key FROM effects WHERE tenant = ?1 LIMIT ?2
+
+-- name: live_jobs_of
+SELECT coalesce(sum(c.count), 0) FROM lanes l JOIN counts c ON c.lane = l.id WHERE l.tenant = ?1 AND c.state < 4
+
 -- name: insert_dependency
 INSERT OR IGNORE INTO dependencies (parent, child) VALUES (?1, ?2)
 

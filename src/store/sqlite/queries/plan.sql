@@ -168,6 +168,12 @@ DELETE FROM documents WHERE tenant = ?1 AND kind = ?2 AND name = ?3
 -- name: append_audit
 INSERT INTO audit (at, tenant, actor, action, target, detail) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
 
+-- name: audit_of
+SELECT sequence FROM audit WHERE tenant = ?1 ORDER BY sequence LIMIT ?2
+
+-- name: delete_audit
+DELETE FROM audit WHERE sequence = ?1
+
 -- The oldest come first: no index by time is needed.
 -- name: delete_audit_before
 DELETE FROM audit WHERE sequence IN (SELECT sequence FROM audit ORDER BY sequence LIMIT ?2) AND at < ?1

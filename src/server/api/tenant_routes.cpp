@@ -1,0 +1,187 @@
+// Tenants: which there are, and how one goes, with all that is its own.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <utility>
+
+#include "base/json_writer.h"
+#include "engine/tenant_erasure.h"
+#include "server/api/query_fields.h"
+#include "server/api/services.h"
+
+namespace carillon::server {
+
+namespace {
+
+// A small one is gone before the answer; of others it says that it goes on.
+constexpr std::chrono::seconds kWaitForDeletion(2);
+constexpr std::size_t kSchedulesNamed = 20;
+
+AuditWord deed(const RouteCall& call, std::string_view action, std::string target) {
+  return {.tenant = {}, .actor = call.caller.actor(), .action = std::string(action), .target = std::move(target)};
+}
+
+DocumentKey key_document(const ApiKey& key) { return {.tenant = {}, .kind = std::string(kKeyKind), .name = key.id}; }
+
+// Of one that is being deleted, how far that is.
+Result<std::string> shown_tenant(const Services& services, const std::string& tenant) {
+  JsonObject shown;
+  shown.text("tenant", tenant);
+  if (!services.tenants.is_being_deleted(tenant)) return shown.str();
+  const auto document =
+      services.store.reader().document({.tenant = {}, .kind = std::string(kErasureKind), .name = tenant});
+  std::uint64_t erased = 0;
+  if (document) {
+    TRY_ASSIGN(const ErasureState state, read_erasure(*document));
+    erased = state.erased;
+  } else if (document.error().code != ErrorCode::not_found) {
+    return std::unexpected(document.error());
+  }
+  return shown.text("state", "deleting").integer("erased", static_cast<std::int64_t>(erased)).str();
+}
+
+Result<HttpResponse> list_tenants(Services& services, const RouteCall& call) {
+  TRY(QueryFields(call.request).finish());
+  JsonArray items;
+  for (const auto& names : {services.tenants.all(), services.tenants.being_deleted()}) {
+    for (const std::string& tenant : names) {
+      if (!call.reach.tenants().has(tenant)) continue;
+      TRY_ASSIGN(const std::string item, shown_tenant(services, tenant));
+      items.raw(item);
+    }
+  }
+  return list_answer(items);
+}
+
+Result<HttpResponse> get_tenant(Services& services, const RouteCall& call) {
+  TRY(QueryFields(call.request).finish());
+  TRY_ASSIGN(std::string shown, shown_tenant(services, call.tenant()));
+  return json_answer(200, std::move(shown));
+}
+
+Result<HttpResponse> put_tenant(Services& services, const RouteCall& call) {
+  TRY_ASSIGN(std::string shown, shown_tenant(services, call.tenant()));
+  return json_answer(200, std::move(shown));  // its first write makes it
+}
+
+// ---- The end of one -----------------------------------------------------------------------------------------------
+
+// What nobody may lose by a single call: it has to be ended by hand. Nothing, if there is none of it.
+Result<std::optional<HttpResponse>> what_lives(Services& services, const std::string& tenant) {
+  std::map<JobState, std::int64_t> jobs;
+  TRY_ASSIGN(const std::vector<StateCount> counts, services.store.reader().counts(tenant));
+  for (const StateCount& count : counts) {
+    if (count.count > 0 && !is_final(count.state)) jobs[count.state] += count.count;
+  }
+  TRY_ASSIGN(const std::vector<ScheduleRow> schedules, services.store.reader().schedules(tenant, "", kSchedulesNamed));
+  if (jobs.empty() && schedules.empty()) return std::nullopt;
+  JsonObject by_state;
+  for (const auto& [state, count] : jobs) by_state.integer(to_string(state), count);
+  JsonArray names;
+  for (const ScheduleRow& row : schedules) names.raw(json_string(row.name));
+  JsonObject details;
+  details.raw("jobs", by_state.str()).raw("schedules", names.str());
+  return refusal(409, "conflict",
+                 fmt::format("tenant {} still has live jobs or schedules: delete its schedules, then cancel or discard "
+                             "its jobs; details says what is left",
+                             quoted(tenant)),
+                 details.str());
+}
+
+// The keys that are for this tenant, among others or alone.
+std::vector<ApiKey> keys_of(const Services& services, const std::string& tenant) {
+  std::vector<ApiKey> keys = services.keys.all();
+  std::erase_if(keys, [&](const ApiKey& key) { return key.tenants.is_all() || !key.tenants.has(tenant); });
+  return keys;
+}
+
+// In one transaction: from here on it goes on by itself, whatever happens to this process.
+Result<void> begin_erasure(Services& services, const RouteCall& call, const std::vector<ApiKey>& keys) {
+  Node& node = services.host.node();
+  return node.call<void>([&](Round& round) -> Result<void> {
+    AdminStore& admin = node.store().admin();
+    for (ApiKey key : keys) {
+      key.tenants.remove(call.tenant());
+      if (key.tenants.is_nobody()) {
+        TRY(admin.delete_document(key_document(key), deed(call, "key.delete", key.id)));
+      } else {
+        TRY(admin.put_document({.key = key_document(key), .body = write_key(key)}, deed(call, "key.change", key.id)));
+      }
+    }
+    JsonObject was;
+    was.text("tenant", call.tenant());
+    TRY(admin.append_audit(deed(call, "tenant.delete", call.tenant()), old_fields(was)));
+    return node.erasure().begin(round, call.tenant());
+  });
+}
+
+Result<HttpResponse> delete_tenant(Services& services, const RouteCall& call) {
+  TRY(QueryFields(call.request).finish());
+  const std::string& tenant = call.tenant();
+  if (tenant == kDefaultTenant) return failed(ErrorCode::conflict, "the tenant default is always there");
+  // First nobody else writes under it, then it is looked at: what came before is seen.
+  if (services.tenants.begin_deleting(tenant)) {
+    const auto lives = what_lives(services, tenant);
+    if (!lives || *lives) {
+      services.tenants.keep(tenant);
+      if (!lives) return std::unexpected(lives.error());
+      return **lives;
+    }
+    const std::vector<ApiKey> keys = keys_of(services, tenant);
+    if (const auto begun = begin_erasure(services, call, keys); !begun) {
+      services.tenants.keep(tenant);
+      return std::unexpected(begun.error());
+    }
+    for (ApiKey key : keys) {
+      key.tenants.remove(tenant);
+      if (key.tenants.is_nobody()) {
+        services.keys.remove(key.id);
+      } else {
+        services.keys.put(std::move(key));
+      }
+    }
+    services.handlers.remove_all(tenant);
+    services.hooks.remove_all(tenant);
+    TRY(services.serving_changed(tenant));
+  }
+  if (services.tenants.wait_until_deleted(tenant, kWaitForDeletion)) return HttpResponse{.status = 204};
+  TRY_ASSIGN(std::string shown, shown_tenant(services, tenant));
+  return json_answer(202, std::move(shown));
+}
+
+using Work = Result<HttpResponse> (*)(Services&, const RouteCall&);
+
+}  // namespace
+
+void add_tenant_routes(RouteTable& table, Services& services) {
+  struct Place {
+    std::string_view path;
+    About about = About::one_tenant;
+  };
+  const auto add = [&](Method method, Place place, Needs needs, RouteDoc doc, Work work) {
+    doc.group = "Administration";
+    table.push_back(
+        {.method = method,
+         .path = place.path,
+         .about = place.about,
+         .needs = needs,
+         .doc = std::move(doc),
+         .call = [&services,
+                  work](const RouteCall& call) { answer(call, "tenant", [&] { return work(services, call); }); },
+         .writes = method == Method::put});
+  };
+  add(Method::get, {"/v1/tenants", About::key_tenants}, Needs::read,
+      {.summary = "Tenants that the key may see.", .answers = {{200, "TenantList"}}}, list_tenants);
+  add(Method::get, {"/v1/tenants/{tenant}"}, Needs::read,
+      {.summary = "A tenant, and how far its deletion is.", .answers = {{200, "Tenant"}}}, get_tenant);
+  add(Method::put, {"/v1/tenants/{tenant}"}, Needs::admin,
+      {.summary = "Make a tenant.", .answers = {{200, "Tenant"}}, .errors = {{409, "conflict"}}}, put_tenant);
+  add(Method::remove, {"/v1/tenants/{tenant}"}, Needs::admin,
+      {.summary = "Delete a tenant that has no live jobs and no schedules, with all that it leaves: history, keys, "
+                  "handlers, hooks, settings, limits, audit trail. What takes long goes on in the background (202).",
+       .answers = {{204, ""}, {202, "Tenant"}},
+       .errors = {{409, "conflict"}}},
+      delete_tenant);
+}
+
+}  // namespace carillon::server
