@@ -206,7 +206,8 @@ class BadInput(unittest.TestCase):
     def refused(self, method, path, text, field=None):
         type(self).cases += 1
         shown = f"{method} {path} {text[:300]!r}"
-        answer = self.server.call(method, path, raw=text.encode() if isinstance(text, str) else text)
+        page = {"Origin": self.server.origin, "Content-Type": "application/json"}  # signing in is for our own page
+        answer = self.server.call(method, path, raw=text.encode() if isinstance(text, str) else text, headers=page)
         if answer.status not in (400, 422):
             return f"{shown}: {answer.status} {answer.body[:300]!r}"
         error = answer.json["error"]
