@@ -39,7 +39,8 @@ HttpResponse ready(ReadinessCheck& check) {
   return refusal(503, "not_ready", "the server is not ready");
 }
 
-HttpResponse readiness_of(ReadinessCheck& check) {
+Result<HttpResponse> readiness_of(ReadinessCheck& check, const RouteCall& call) {
+  TRY(QueryFields(call.request).finish());
   const Readiness readiness = check.look();
   if (readiness.is_ready()) {
     JsonObject answer;
