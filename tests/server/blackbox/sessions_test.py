@@ -12,6 +12,9 @@ import unittest
 from server import Server
 
 PROGRAM = os.path.abspath(sys.argv.pop(1))
+CONTROLS = "--controls" in sys.argv
+if CONTROLS:
+    sys.argv.remove("--controls")
 T = "/v1/tenants/default"
 PROMPT = 1.0  # seconds after which nothing of a key is left
 
@@ -152,6 +155,7 @@ class Sessions(unittest.TestCase):
             self.assertEqual(server.sign_in({"token": server.login}).status, 401)
 
 
+@unittest.skipUnless(CONTROLS, "this build has no switches that open doors again")
 class Control(unittest.TestCase):
     """With the door open again, the same test sees it."""
 
@@ -163,7 +167,7 @@ class Control(unittest.TestCase):
                        "X-CSRF-Token": signed.json["csrf_token"]}
             self.assertEqual(server.call("DELETE", "/v1/keys/" + key["id"]).status, 204)
             again = server.post("/v1/keys", {"name": "n", "scope": "admin"}, key="", headers=session)
-            self.assertEqual(again.status, 201, "the hole is not open: this build has no switches, or the switch does nothing")
+            self.assertEqual(again.status, 201, "the test would not notice")
 
 
 if __name__ == "__main__":
