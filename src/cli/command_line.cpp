@@ -13,6 +13,7 @@
 #include "carillon/job_state.h"
 #include "carillon/version.h"
 #include "cli/bench/bench_engine.h"
+#include "cli/bench/bench_once.h"
 #include "cli/bench/bench_schedules.h"
 #include "cli/bench/bench_server.h"
 #include "cli/bench/bench_store.h"
@@ -133,6 +134,7 @@ class CommandLine {
     add_bench_engine(*bench);
     add_bench_schedules(*bench);
     add_bench_server(*bench);
+    add_bench_once(*bench);
   }
 
   void add_bench_engine(CLI::App& bench) {
@@ -171,6 +173,14 @@ class CommandLine {
       bench_server_.json = bench_server_.json || !stdout_is_terminal();
       exit_code_ = print_or_complain(run_bench_server(bench_server_));
     });
+  }
+
+  void add_bench_once(CLI::App& bench) {
+    CLI::App* command = bench.add_subcommand("once", "Each rate once and shortly, for two builds in turns");
+    command->add_option("names", bench_once_.names, "What to measure (default all)")->type_name("NAME");
+    command->add_option("--folder", bench_once_.folder, "Where the files are made and removed (default .)")
+        ->type_name("FOLDER");
+    command->callback([this] { exit_code_ = print_or_complain(run_bench_once(bench_once_)); });
   }
 
   void add_version() {
@@ -217,6 +227,7 @@ class CommandLine {
   PreviewRequest preview_;
   daemon::ServeFlags serve_flags_;
   BenchEngineRequest bench_engine_;
+  BenchOnceRequest bench_once_;
   BenchSchedulesRequest bench_schedules_;
   BenchServerRequest bench_server_;
   BenchStoreRequest bench_store_;
