@@ -91,7 +91,7 @@ Api::Api(Services& services) : services_(services) {
   end_calls_of_old_keys(calls_, services_.timers, services_.keys, services_.store);
 }
 
-std::expected<Caller, HttpResponse> Api::caller_of(const HttpRequest& request) const {
+std::expected<Caller, HttpResponse> Api::caller_of(const HttpRequest& request, Shown shown) const {
   const Instant now = services_.now();
   if (const std::string* const header = request.header("authorization")) {
     constexpr std::string_view kScheme = "Bearer ";
@@ -109,7 +109,7 @@ std::expected<Caller, HttpResponse> Api::caller_of(const HttpRequest& request) c
     if (reopened(Hole::session_outlives_key) && session && !caller) caller = session->copy;
     if (!caller) return std::unexpected(unauthorized("the session is over: sign in again"));
     const bool looks = request.method == Method::get || request.method == Method::head;
-    if (!looks && !is_our_own_page(request, *session)) {
+    if (!looks && shown == Shown::by_page && !is_our_own_page(request, *session)) {
       return std::unexpected(refusal(403, "forbidden", "a write with a session needs its token and our own origin"));
     }
     return *std::move(caller);
@@ -121,8 +121,8 @@ std::expected<Api::Admitted, HttpResponse> Api::admit(const HttpRequest& request
   const std::uint64_t changes = services_.keys.changes();  // before the look at the key
   Router::Match match = router_->match(request);
   if (match.route == nullptr) {
-    // Which calls there are is not told to everybody.
-    if (auto caller = caller_of(request); !caller) return std::unexpected(std::move(caller.error()));
+    // Which calls there are is not told to everybody. Nothing is done here, so that a cookie is enough.
+    if (auto caller = caller_of(request, Shown::by_anybody); !caller) return std::unexpected(std::move(caller.error()));
     if (match.allowed.empty()) return std::unexpected(refusal(404, "route_not_found", "there is no such call"));
     HttpResponse response = refusal(405, "method_not_allowed", fmt::format("this path takes {}", match.allowed));
     response.headers.push_back({.name = "allow", .value = match.allowed});
@@ -130,7 +130,7 @@ std::expected<Api::Admitted, HttpResponse> Api::admit(const HttpRequest& request
   }
   const Route& route = *match.route;
   const bool asks_for_key = route.needs != Needs::nothing && route.needs != Needs::signature;
-  auto caller = asks_for_key ? caller_of(request) : std::expected<Caller, HttpResponse>();
+  auto caller = asks_for_key ? caller_of(request, Shown::by_page) : std::expected<Caller, HttpResponse>();
   if (!caller) return std::unexpected(std::move(caller.error()));
   auto reach = reach_of(route, request, match.params, *caller);
   if (!reach) return std::unexpected(std::move(reach.error()));

@@ -40,7 +40,9 @@ class Api {
   };
   // Or the refusal.
   std::expected<Admitted, HttpResponse> admit(const HttpRequest& request) const;
-  std::expected<Caller, HttpResponse> caller_of(const HttpRequest& request) const;
+  // Whose the key or session is. A write with a session must show that our own page makes it.
+  enum class Shown : std::uint8_t { by_page, by_anybody };
+  std::expected<Caller, HttpResponse> caller_of(const HttpRequest& request, Shown shown) const;
   // The one place that decides what a call may touch. Or the refusal.
   static std::expected<Reach, HttpResponse> reach_of(const Route& route, const HttpRequest& request,
                                                      const std::vector<std::string>& params, const Caller& caller);

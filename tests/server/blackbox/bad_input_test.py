@@ -173,7 +173,7 @@ class BadInput(unittest.TestCase):
                 "ScheduleDefinition": {"trigger": {"kind": "daily", "at": "09:00"}, "job": {"type": "never"}},
                 "SchedulePatch": {}, "Pause": {}, "Trigger": {}, "SubjectTrigger": {}, "SubjectRequest": {}, "SubjectPatch": {},
                 "Backfill": {"from": "2026-01-01T00:00:00Z", "to": "2026-01-02T00:00:00Z"}, "PreviewRequest": {"trigger": "every:1h"}, "Settings": {}, "QueueSettings": {},
-                "LimitRule": {"rate": 5, "per": "1s"}, "MaintenanceRequest": {}, "Config": {}, "KeyRequest": {"name": "k", "scope": "read"},
+                "LimitRule": {"rate": 5, "per": "1s"}, "MaintenanceRequest": {}, "Config": {}, "KeyRequest": {"name": "k", "scope": "read", "tenants": "all"},
                 "Login": {"key": "no.such"}, "HandlerRequest": {"kind": "webhook", "url": "https://hooks.example.com/x"},
                 "HookRequest": {"schedule": "s", "subject": "/id", "secret": "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"}}.get(name)
 
@@ -206,7 +206,8 @@ class BadInput(unittest.TestCase):
     def refused(self, method, path, text, field=None):
         type(self).cases += 1
         shown = f"{method} {path} {text[:300]!r}"
-        answer = self.server.call(method, path, raw=text.encode() if isinstance(text, str) else text)
+        page = {"Origin": self.server.origin, "Content-Type": "application/json"}  # signing in is for our own page
+        answer = self.server.call(method, path, raw=text.encode() if isinstance(text, str) else text, headers=page)
         if answer.status not in (400, 422):
             return f"{shown}: {answer.status} {answer.body[:300]!r}"
         error = answer.json["error"]

@@ -19,12 +19,19 @@ TEST(ResponseWriter, AHeadSaysWhatFollows) {
   EXPECT_EQ(
       response_head({.status = 201, .body = "{}", .headers = {{.name = "Location", .value = "/a"}}}, {.date = "D"}),
       "HTTP/1.1 201 Created\r\nDate: D\r\nContent-Type: application/json\r\nContent-Length: 2\r\nLocation: "
-      "/a\r\n\r\n");
+      "/a\r\nX-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n\r\n");
   EXPECT_EQ(response_head({.status = 204}, {.close = true, .date = "D"}),
-            "HTTP/1.1 204 No Content\r\nDate: D\r\nConnection: close\r\n\r\n");
+            "HTTP/1.1 204 No Content\r\nDate: D\r\nX-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n"
+            "Connection: close\r\n\r\n");
   EXPECT_THAT(response_head({.status = 299}, {.framing = Framing::chunked}),
               HasSubstr("Transfer-Encoding: chunked\r\n"));
   EXPECT_THAT(response_head({}, {.http_1_0 = true}), HasSubstr("Connection: keep-alive\r\n"));
+}
+
+TEST(ResponseWriter, WhoSaysHowLongAnAnswerIsGoodIsHeard) {
+  const std::string head = response_head({.headers = {{.name = "cache-control", .value = "no-cache"}}}, {});
+  EXPECT_THAT(head, HasSubstr("cache-control: no-cache\r\n"));
+  EXPECT_THAT(head, ::testing::Not(HasSubstr("no-store")));
 }
 
 TEST(ResponseWriter, AValueCannotStartAnotherHeader) {
