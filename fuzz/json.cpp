@@ -1,5 +1,7 @@
 #include "base/json.h"
 
+#include <array>
+
 #include "base/check.h"
 #include "base/json_check.h"
 #include "expect.h"
@@ -41,6 +43,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
 
   CHECK(check_json(text).has_value() == parse_json(text).has_value());
+  CHECK(judge_json(text).has_value() == parse_json(text).has_value());
+
+  // Bounds refuse more, and take in nothing that is no JSON.
+  static constexpr std::array<std::string_view, 1> kWhole{"a"};
+  static constexpr std::array kLists{JsonBounds::List{"b", 1}};
+  const auto bounded =
+      parse_json_within(text, {.bytes_max = 4096, .items_max = 3, .members_max = 3, .lists = kLists, .whole = kWhole});
+  CHECK(!bounded || parse_json(text).has_value());
 
   // Any bytes as one string can be read. What they were comes back, unless they are no UTF-8: then U+FFFD stands in it,
   // and the string reads back as itself from then on.

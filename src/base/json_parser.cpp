@@ -291,7 +291,9 @@ class Parser {
       skip_space();
       if (peek() != '"') return fail("expected a name in double quotes");
       if (out != nullptr && count++ == bounds_.members_max) {
-        return fail_at(begin, name, fmt::format("more than {} members; so many are allowed", bounds_.members_max));
+        return fail_at(
+            begin, name,
+            fmt::format("more than {} members; at most {} are allowed", bounds_.members_max, bounds_.members_max));
       }
       TRY(out == nullptr ? passing_member(depth, mark) : kept_member(depth, mark));
       skip_space();

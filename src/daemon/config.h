@@ -59,7 +59,7 @@ struct WorkerDefaults {
 struct HttpBounds {
   std::uint32_t budget_mb = 256;           // bodies and answers of all; one key has half of it
   std::uint32_t connections = 10'000;      // of all
-  std::uint32_t connections_each = 8'000;  // of one address
+  std::uint32_t connections_each = 8'000;  // of one address, and of one key
   std::uint32_t calls_each = 8'000;        // of one key, those that wait for a job included
 };
 

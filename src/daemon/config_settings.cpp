@@ -360,7 +360,7 @@ void add_http(std::vector<Setting>& out) {
                       http(&HttpBounds::budget_mb)));
   out.push_back(count({named("http.connections")}, "Connections at once", {.min = 10, .max = 1'000'000},
                       http(&HttpBounds::connections)));
-  out.push_back(count({named("http.connections_each")}, "Connections at once from one address",
+  out.push_back(count({named("http.connections_each")}, "Connections at once from one address, and of one key",
                       {.min = 10, .max = 1'000'000}, http(&HttpBounds::connections_each)));
   out.push_back(count({named("http.calls_each")}, "Calls of one key under way", {.min = 10, .max = 1'000'000},
                       http(&HttpBounds::calls_each)));

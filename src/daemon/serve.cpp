@@ -147,12 +147,13 @@ class Server {
     }
     api_ = std::make_unique<Api>(services_);
     http_ = std::make_unique<HttpServer>(
-        HttpOptions{
-            .address = config_.listen.address,
-            .port = config_.listen.port,
-            .connections_max = config_.http.connections,
-            .connections_each = config_.http.connections_each,
-            .budget = {.bytes = std::size_t{config_.http.budget_mb} << 20U, .calls_each = config_.http.calls_each}},
+        HttpOptions{.address = config_.listen.address,
+                    .port = config_.listen.port,
+                    .connections_max = config_.http.connections,
+                    .connections_each = config_.http.connections_each,
+                    .budget = {.bytes = std::size_t{config_.http.budget_mb} << 20U,
+                               .calls_each = config_.http.calls_each,
+                               .connections_each = config_.http.connections_each}},
         [this](HttpRequest request, Reply reply) { api_->dispatch(std::move(request), std::move(reply)); },
         [this](HttpRequest& head, std::size_t& body_max) { return api_->on_head(head, body_max); });
     TRY(http_->listen());

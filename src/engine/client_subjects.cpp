@@ -58,7 +58,7 @@ Result<PutSubjectAnswer> NodeClient::put_subject_as(std::string_view tenant, std
                                                                                 .patches = body.patches}));
                                  std::optional<AuditDetail> trail;
                                  // Planning may have moved it meanwhile: that is nobody's edit.
-                                 if (change.put.fate != SubjectFate::unchanged) {
+                                 if (!actor_.empty() && change.put.fate != SubjectFate::unchanged) {
                                    trail = trail_of(change.before ? &*change.before : nullptr, &change.put.row);
                                  }
                                  return Done<PutSubject>{std::move(change.put), std::move(trail)};

@@ -29,6 +29,8 @@ void Dispatcher::set_slots(std::size_t slots, Instant now) {
 }
 
 void Dispatcher::serving_changed(std::string_view tenant) {
+  // Its first job must find a slot that others have left: they have to know of it before it comes.
+  if (!tenant.empty()) ready_.know_tenant(tenant);
   for (const auto& [name, types] : types_) {
     if (!tenant.empty() && name != tenant) continue;
     for (const TypeId type : types) ask_about(name, type);

@@ -19,7 +19,7 @@ AuditWord word(std::string action, std::string tenant = "default") {
   return {.tenant = std::move(tenant), .actor = "key-1", .action = std::move(action), .target = "limit/smtp"};
 }
 
-AuditDetail detail() { return new_fields(JsonObject().integer("from", 1)); }
+AuditDetail what_changed() { return new_fields(JsonObject().integer("from", 1)); }
 
 TEST_P(StoreContract, ADocumentIsKeptAsItWasPut) {
   const Document put = value_of(admin().put_document(limit("smtp", R"({"rate":  1.50})"), {}));
@@ -101,8 +101,8 @@ TEST_P(StoreContract, DocumentsAreListedByNameOfOneTenantAndKind) {  // invarian
 
 TEST_P(StoreContract, TheTrailIsReadNewestFirstInPages) {
   for (int i = 0; i < 7; ++i) {
-    ASSERT_TRUE(admin().append_audit(word("step-" + std::to_string(i)), detail()));
-    ASSERT_TRUE(admin().append_audit(word("foreign", "acme"), detail()));
+    ASSERT_TRUE(admin().append_audit(word("step-" + std::to_string(i)), what_changed()));
+    ASSERT_TRUE(admin().append_audit(word("foreign", "acme"), what_changed()));
     clock().advance(1s);
   }
   std::vector<std::string> actions;
@@ -122,7 +122,7 @@ TEST_P(StoreContract, TheTrailIsReadNewestFirstInPages) {
 }
 
 TEST_P(StoreContract, ARowOfTheTrailIsKeptAsItWasWritten) {
-  ASSERT_TRUE(admin().append_audit(word("limit.put"), detail()));
+  ASSERT_TRUE(admin().append_audit(word("limit.put"), what_changed()));
   const AuditRow kept = value_of(reader().audit(kTenant, 0, 10)).at(0);
 
   EXPECT_GT(kept.sequence, 0);
@@ -132,7 +132,7 @@ TEST_P(StoreContract, ARowOfTheTrailIsKeptAsItWasWritten) {
                             .actor = "key-1",
                             .action = "limit.put",
                             .target = "limit/smtp",
-                            .detail = detail()}));
+                            .detail = what_changed()}));
 }
 
 TEST_P(StoreContract, AChangeAndItsTrailAreBothOrNeither) {

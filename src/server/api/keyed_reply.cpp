@@ -45,6 +45,8 @@ class KeyedReply final : public ReplySink, public std::enable_shared_from_this<K
     });
   }
 
+  ClientState client() const override { return reply_->client(); }
+
  private:
   // Gives what is to be done if the client goes, once.
   std::function<void()> close() {

@@ -39,7 +39,8 @@ HttpResponse ready(ReadinessCheck& check) {
   return refusal(503, "not_ready", "the server is not ready");
 }
 
-HttpResponse readiness_of(ReadinessCheck& check) {
+Result<HttpResponse> readiness_of(ReadinessCheck& check, const RouteCall& call) {
+  TRY(QueryFields(call.request).finish());
   const Readiness readiness = check.look();
   if (readiness.is_ready()) {
     JsonObject answer;
@@ -264,7 +265,7 @@ void add_system_routes(RouteTable& table, Services& services) {
                .summary = "The store takes writes, the planner is alive and not behind; else 503 says which.",
                .answers = {{200, "Readiness"}},
                .errors = {{503, "not_ready"}, {503, "store_unavailable"}}},
-       .call = [check](const RouteCall& call) { call.reply->send(readiness_of(*check)); },
+       .call = [check](const RouteCall& call) { answer(call, "thing", [&] { return readiness_of(*check, call); }); },
        .writes = false,
        .is_vital = true});
   add(Method::get, "/v1/status", About::key_tenants, Needs::read, Runs::in_pool,

@@ -21,6 +21,10 @@ Budget::Room Budget::for_call(const Account& account) const {
   return account.calls >= limits_.calls_each ? Room::none_for_account : Room::enough;
 }
 
+Budget::Room Budget::for_connection(const Account& account) const {
+  return account.connections >= limits_.connections_each ? Room::none_for_account : Room::enough;
+}
+
 std::shared_ptr<Account> Budget::account(std::string_view name) {
   if (const auto found = accounts_.find(name); found != accounts_.end()) return found->second;
   if (accounts_.size() >= look_at_) forget_unused();

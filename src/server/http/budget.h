@@ -20,6 +20,7 @@ namespace carillon::server {
 struct Account {
   std::atomic<std::size_t> bytes = 0;
   std::atomic<std::size_t> calls = 0;
+  std::atomic<std::size_t> connections = 0;  // whose last call was on it
 };
 
 class Budget {
@@ -31,6 +32,7 @@ class Budget {
   struct Limits {
     std::size_t bytes = std::size_t{256} * 1024 * 1024;  // of all; bodies of one account have half of it
     std::size_t calls_each = 8'000;
+    std::size_t connections_each = 8'000;
   };
   explicit Budget(const Limits& limits) : limits_(limits) {}
   Budget(const Budget&) = delete;
@@ -43,6 +45,7 @@ class Budget {
   // For what was worked out already an account has three quarters: bodies alone cannot take an answer its room.
   Room for_answer(const Account& account, std::size_t bytes) const;
   Room for_call(const Account& account) const;
+  Room for_connection(const Account& account) const;
   const Limits& limits() const { return limits_; }
 
   // Net thread only. The same name gives the same account for as long as somebody holds it.
@@ -97,24 +100,30 @@ class ByteHold {
   std::size_t bytes_ = 0;
 };
 
-// A call that is under way, until it is gone.
-class CallHold {
+// One more of an account's calls or connections, until it is gone.
+class CountHold {
  public:
-  CallHold() = default;
-  explicit CallHold(std::shared_ptr<Account> account) : account_(std::move(account)) { ++account_->calls; }
-  CallHold(const CallHold&) = delete;
-  CallHold& operator=(const CallHold&) = delete;
-  CallHold(CallHold&& other) noexcept : account_(std::move(other.account_)) {}
-  CallHold& operator=(CallHold&& other) noexcept {
+  using Count = std::atomic<std::size_t> Account::*;
+
+  CountHold() = default;
+  CountHold(std::shared_ptr<Account> account, Count count) : account_(std::move(account)), count_(count) {
+    ++((*account_).*count_);
+  }
+  CountHold(const CountHold&) = delete;
+  CountHold& operator=(const CountHold&) = delete;
+  CountHold(CountHold&& other) noexcept : account_(std::move(other.account_)), count_(other.count_) {}
+  CountHold& operator=(CountHold&& other) noexcept {
     std::swap(account_, other.account_);
+    std::swap(count_, other.count_);
     return *this;
   }
-  ~CallHold() {
-    if (account_) --account_->calls;
+  ~CountHold() {
+    if (account_) --((*account_).*count_);
   }
 
  private:
   std::shared_ptr<Account> account_;
+  Count count_ = nullptr;
 };
 
 }  // namespace carillon::server

@@ -41,7 +41,8 @@ Connection::Connection(Service& service, std::string peer)
       peer_(std::move(peer)),
       reader_(service.options.head_max),
       account_(service.budget->account(peer_)),
-      held_(service.budget, account_) {}
+      held_(service.budget, account_),
+      counted_(account_, &Account::connections) {}
 
 // ---- What happened ---------------------------------------------------------------------------------------------
 
@@ -116,6 +117,7 @@ void Connection::lost() {
   lost_ = true;
   link_->client = ClientState::gone;
   held_.set(0);
+  counted_ = CountHold();
   body_.reset();
   for (const Exchange& exchange : exchanges_) {
     if (exchange.over) exchange.over->store(true);
@@ -237,17 +239,23 @@ void Connection::refuse_head(HttpResponse response, bool keep_alive) {
 // Puts the request on its account, with what its body will take if that is known. An answer: there is no room.
 std::optional<HttpResponse> Connection::take_account() {
   const HttpRequest& head = reader_.head();
+  if (head.is_vital) return std::nullopt;
   const std::string& name = head.payer.empty() ? peer_ : head.payer;
   if (std::shared_ptr<Account> account = service_.budget->account(name); account != account_) {
+    if (service_.budget->for_connection(*account) != Budget::Room::enough) {
+      return busy_response(429, "too_many_connections",
+                           fmt::format("{} connections are open for this key, as many as are allowed",
+                                       service_.budget->limits().connections_each));
+    }
+    counted_ = CountHold(account, &Account::connections);
     const std::size_t held = held_.bytes();
     held_ = ByteHold(service_.budget, account);
     held_.set(held);
     account_ = std::move(account);
   }
-  if (head.is_vital) return std::nullopt;
   if (service_.budget->for_call(*account_) != Budget::Room::enough) {
     return busy_response(429, "too_many_calls",
-                         fmt::format("{} calls of this key are under way, as many as are allowed; try again",
+                         fmt::format("{} calls of this caller are under way, as many as are allowed; try again",
                                      service_.budget->limits().calls_each));
   }
   const std::size_t length = kBodyFactor * reader_.body_length().value_or(0);
@@ -299,7 +307,7 @@ void Connection::dispatch_request() {
   exchange.body = std::exchange(body_, nullptr);
   request.held = exchange.body;
   exchange.head_only = request.method == Method::head;
-  exchange.call = CallHold(account_);
+  exchange.call = CountHold(account_, &Account::calls);
   service_.dispatch(std::move(request), make_reply({.mailbox = service_.mailbox,
                                                     .connection = weak_from_this(),
                                                     .link = link_,

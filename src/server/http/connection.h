@@ -87,7 +87,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::string text;                      // of a stream, framed, not yet written
     std::shared_ptr<StreamOver> over;      // of a stream
     std::function<void()> gone;
-    CallHold call;
+    CountHold call;
     std::shared_ptr<ByteHold> body;  // what was made of it may be there until the answer
   };
 
@@ -124,6 +124,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   OutputQueue output_;
   std::shared_ptr<Account> account_;  // of the last request
   ByteHold held_;                     // for what is not sent and not read
+  CountHold counted_;                 // on the account
   std::shared_ptr<ByteHold> body_;    // for the body that is coming
   std::deque<Exchange> exchanges_;
   std::uint64_t first_ = 0;  // the number of the first exchange

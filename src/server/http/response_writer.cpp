@@ -44,7 +44,7 @@ HttpResponse busy_response(int status, std::string_view code, std::string_view m
 
 HttpResponse refused_for_room(Budget::Room room) {
   if (room == Budget::Room::none_for_account) {
-    return busy_response(429, "too_many_bytes", "bodies and answers of this key are under way; try again");
+    return busy_response(429, "too_many_bytes", "too many bodies and answers of this caller are under way; try again");
   }
   return busy_response(503, "overloaded", "too many bodies and answers are under way; try again");
 }

@@ -52,7 +52,7 @@ function showSchedules(schedules) {
 async function refresh() {
   const status = await fetch('/v1/status');
   const signedIn = status.ok;
-  for (const id of ['numbers', 'next']) at(id).hidden = !signedIn;
+  for (const id of ['numbers', 'next', 'logout']) at(id).hidden = !signedIn;
   at('login').hidden = signedIn;
   if (!signedIn) {
     at('state').textContent = status.status === 401 ? 'Sign in to look.' : `The server answers ${status.status}.`;
@@ -76,6 +76,11 @@ at('login').addEventListener('submit', async (event) => {
   const ok = await signIn({ key: at('key').value.trim() });
   at('refused').textContent = ok ? '' : 'This key is not known.';
   if (ok) look();
+});
+
+at('logout').addEventListener('click', async () => {
+  await fetch('/logout', { method: 'POST' });
+  look();
 });
 
 (async () => {

@@ -184,7 +184,7 @@ TEST(EventHub, WhoIsForgottenIsNotCalled) {
   hub.when_final(job(1), [&] { second.count_down(); });
   hub.forget(first);
   hub.hear(changed(1, "acme", JobState::queued));
-  hub.hear(changed(1, "acme", JobState::dlq));
+  hub.hear(changed(1, "acme", JobState::done));
   second.wait();
 }
 

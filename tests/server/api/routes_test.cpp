@@ -22,7 +22,7 @@ class RoutesTest : public ::testing::Test {
   RoutesTest()
       : store_(make_store(make_memory_backend(system_store_clock()), system_store_clock())),
         host_(*store_, {.engine = {.max_concurrency = 1, .leave_unhandled = true}}),
-        pool_(1, 1),
+        pool_({}),
         services_{.host = host_,
                   .store = *store_,
                   .keys = keys_,
@@ -30,6 +30,9 @@ class RoutesTest : public ::testing::Test {
                   .tenants = tenants_,
                   .events = events_,
                   .pool = pool_,
+                  .large_pool = pool_,
+                  .open_pool = pool_,
+                  .hook_pool = pool_,
                   .timers = timers_,
                   .handlers = handlers_,
                   .hooks = hooks_},

@@ -25,7 +25,7 @@ NOT_JSON = [
     ('{"a":1} x', 1, 9), ('{"a":1}{}', 1, 8), ('{"a":"b', 1, 8), ('{"a":"\t"}', 1, 7), ('{"a":"\\x"}', None, None),
     ('{"a":"\\ud800"}', None, None), ('{\n  "a": 1,\n  "b": }', 3, 8), ('{"a":1,\n"a":2}', 2, 1), (b'{"a":"\xff"}', 1, 7),
     (b'{"\xc3\x28":1}', None, None), (b'{"a":"\xed\xa0\x80"}', None, None), (b"\xef\xbb\xbf{}", 1, 1), ('{"a":' + "[" * 70 + "]" * 70 + "}", 1, 69),
-    ("[" * 100_000, 1, 65), ("\x00", 1, 1), ('{"a":/**/1}', 1, 6),
+    ("[" * 4_000, 1, 65), ("\x00", 1, 1), ('{"a":/**/1}', 1, 6),
 ]
 NOT_OBJECTS = ["[]", '"x"', "1", "true", "null", "[{}]"]
 
@@ -173,7 +173,7 @@ class BadInput(unittest.TestCase):
                 "ScheduleDefinition": {"trigger": {"kind": "daily", "at": "09:00"}, "job": {"type": "never"}},
                 "SchedulePatch": {}, "Pause": {}, "Trigger": {}, "SubjectTrigger": {}, "SubjectRequest": {}, "SubjectPatch": {},
                 "Backfill": {"from": "2026-01-01T00:00:00Z", "to": "2026-01-02T00:00:00Z"}, "PreviewRequest": {"trigger": "every:1h"}, "Settings": {}, "QueueSettings": {},
-                "LimitRule": {"rate": 5, "per": "1s"}, "MaintenanceRequest": {}, "Config": {}, "KeyRequest": {"name": "k", "scope": "read"},
+                "LimitRule": {"rate": 5, "per": "1s"}, "MaintenanceRequest": {}, "Config": {}, "KeyRequest": {"name": "k", "scope": "read", "tenants": "all"},
                 "Login": {"key": "no.such"}, "HandlerRequest": {"kind": "webhook", "url": "https://hooks.example.com/x"},
                 "HookRequest": {"schedule": "s", "subject": "/id", "secret": "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"}}.get(name)
 
@@ -206,7 +206,8 @@ class BadInput(unittest.TestCase):
     def refused(self, method, path, text, field=None):
         type(self).cases += 1
         shown = f"{method} {path} {text[:300]!r}"
-        answer = self.server.call(method, path, raw=text.encode() if isinstance(text, str) else text)
+        page = {"Origin": self.server.origin, "Content-Type": "application/json"}  # signing in is for our own page
+        answer = self.server.call(method, path, raw=text.encode() if isinstance(text, str) else text, headers=page)
         if answer.status not in (400, 422):
             return f"{shown}: {answer.status} {answer.body[:300]!r}"
         error = answer.json["error"]

@@ -86,7 +86,7 @@ class Large(unittest.TestCase):
         before = self.counted()
         answer = self.server.post(T + "/jobs/batch", {"jobs": [{"type": "over"}] * (BATCH + 1)})
         self.assertEqual((answer.status, answer.json["error"]["code"]), (400, "invalid_request"))
-        self.assertIn("10001", answer.json["error"]["message"])
+        self.assertIn("more than 10000 items", answer.json["error"]["message"])
         self.assertEqual(answer.json["error"]["details"]["field"], "jobs")
         self.assertEqual(self.counted(), before)
 

@@ -30,7 +30,7 @@ NEEDS = {"No key.": None, "A signature.": "signature", "Any key.": 0, "A key of 
          "A key of scope tenant or admin.": 2, "A key of scope admin.": 3}
 OWN, OTHER, FOREIGN, ABSENT, SCRATCH = "acme", "beta", "victim", "nobody", "scratch"
 ABSENT_JOB = "01a1e562-f79c-7000-8001-460fc96ad6db"
-VOLATILE = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f-]{21}|\d{4}-\d\d-\d\dT[0-9:.]+Z|whsec_[A-Za-z0-9+/=_-]+|\d+")
+VOLATILE = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f-]{21}|\d{4}-\d\d-\d\dT[0-9:.]+Z|whsec_[A-Za-z0-9+/=_-]+|\"token\":\"[A-Za-z0-9_-]+\"|\d+")
 NEW_KEY = re.compile(rb'"(id|key)":"[^"]*"')
 WRONG_SHOWN = 20
 

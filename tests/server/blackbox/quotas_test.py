@@ -108,7 +108,7 @@ class Quotas(unittest.TestCase):
         self.assertEqual(len(self.made("GET", "/jobs?type=after").json["items"]), 3)
 
     def test_occurrences_of_schedules_are_never_lost_to_a_quota(self):
-        self.made("PUT", "/schedules/often", {"trigger": {"kind": "interval", "every": "1s"}, "job": {"type": "work"}})
+        self.made("PUT", "/schedules/often", {"trigger": {"kind": "every", "every": "1s"}, "job": {"type": "work"}})
         self.set(live_jobs=0)
         self.refused(self.call("POST", "/schedules/often/trigger", {}), 429, "live_jobs", 0)
         self.eventually(lambda: self.made("GET", "/jobs?schedule=often").json["items"], "the occurrence was not planned")

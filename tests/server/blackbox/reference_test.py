@@ -131,6 +131,8 @@ class Page:
             line += ' -H "Authorization: Bearer $KEY"'
         elif "signature" in operation["description"]:
             line += ' -H "webhook-id: $ID" -H "webhook-timestamp: $AT" -H "webhook-signature: $SIGNATURE"'
+        elif path in ("/login", "/logout"):
+            line += ' -H "Origin: http://127.0.0.1:7440"' + (' -H "Content-Type: application/json"' if shown is not None else "")
         if shown is not None and body_kind != "application/json":
             line += " --data-binary @LINES"
         elif shown is not None:

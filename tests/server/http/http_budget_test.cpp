@@ -63,14 +63,14 @@ TEST(Budget, AnAccountHasHalfAndSmallThingsHaveTheRest) {
 TEST(Budget, CallsOfAnAccountAreCounted) {
   Budget budget({.calls_each = 2});
   const auto a = budget.account("a");
-  CallHold first(a);
+  CountHold first(a, &Account::calls);
   {
-    const CallHold second(a);
+    const CountHold second(a, &Account::calls);
     EXPECT_EQ(budget.for_call(*a), Budget::Room::none_for_account);
     EXPECT_EQ(budget.for_call(*budget.account("b")), Budget::Room::enough);
   }
   EXPECT_EQ(budget.for_call(*a), Budget::Room::enough);
-  const CallHold moved = std::move(first);
+  const CountHold moved = std::move(first);
   EXPECT_EQ(a->calls, 1U);
 }
 
@@ -86,8 +86,9 @@ TEST(Budget, AccountsThatNobodyUsesAreForgotten) {
 TEST(HttpBudget, ABodyThatFindsNoRoomIsRefusedByItsHead) {
   TestServer test({.budget = {.bytes = 8 * kMib}}, name_payer);
   RawClient first = test.connect();
-  first.send(head_of("/echo", "a", 2 * kMib) + "x");  // counts twice
-  ASSERT_TRUE(eventually([&] { return test.server->under_way().bytes >= 4 * kMib; }));
+  constexpr std::size_t kLength = 2 * kMib - 1000;
+  first.send(head_of("/echo", "a", kLength) + "x");
+  ASSERT_TRUE(eventually([&] { return test.server->under_way().bytes >= 2 * kLength; }));  // it counts twice
   RawClient second = test.connect();
   second.send(head_of("/echo", "a", 100'000));
   const RawResponse own = second.response();
@@ -106,7 +107,7 @@ TEST(HttpBudget, ABodyThatFindsNoRoomIsRefusedByItsHead) {
   EXPECT_EQ(fourth.response().status, 200);
   fourth.send("GET /echo/vital HTTP/1.1\r\nHost: a\r\nPayer: a\r\n\r\n");
   EXPECT_EQ(fourth.response().status, 200);
-  first.send(std::string(2 * kMib - 1, 'x'));
+  first.send(std::string(kLength - 1, 'x'));
   EXPECT_EQ(first.response().status, 200);
   expect_nothing_left(test);
 }
@@ -194,6 +195,30 @@ TEST(HttpBudget, ConnectionsOfOneAddressAreBounded) {
     next.send(get("/echo"));
     return next.response().status == 200;
   }));
+}
+
+TEST(HttpBudget, ConnectionsOfOneKeyAreBounded) {
+  TestServer test({.budget = {.connections_each = 2}}, name_payer);
+  std::vector<RawClient> clients;
+  for (int i = 0; i < 2; ++i) {
+    clients.push_back(test.connect());
+    for (int again = 0; again < 2; ++again) {
+      clients.back().send(get("/echo", "Payer: a\r\n"));
+      EXPECT_EQ(clients.back().response().status, 200);
+    }
+  }
+  RawClient third = test.connect();
+  third.send(get("/echo", "Payer: a\r\n"));
+  const RawResponse response = third.response();
+  EXPECT_EQ(response.status, 429);
+  EXPECT_THAT(response.body, HasSubstr("2 connections are open for this key"));
+  EXPECT_TRUE(third.is_closed());
+  // One that goes on for another key makes room.
+  clients.front().send(get("/echo", "Payer: b\r\n"));
+  EXPECT_EQ(clients.front().response().status, 200);
+  RawClient fourth = test.connect();
+  fourth.send(get("/echo", "Payer: a\r\n"));
+  EXPECT_EQ(fourth.response().status, 200);
 }
 
 TEST(HttpBudget, WhoHasGoneIsKnownToThoseWhoWorkForHim) {
