@@ -9,9 +9,9 @@ namespace {
 
 using namespace carillon::test;
 
-class OutsideShare : public testing::Test {
+class OutsideShare : public ::testing::Test {
  protected:
-  explicit OutsideShare() {
+  OutsideShare() {
     node.node().share_slots([](std::string_view, std::string_view type) { return type == "hook"; });
   }
 
@@ -43,6 +43,14 @@ TEST_F(OutsideShare, AnotherTenantsJobStartsAtOnceThoughAllOfOneTenantsHang) {
   EXPECT_EQ(node.runner.waiting.size(), 4U) << "never more than the node may have (invariant 6)";
 }
 
+TEST_F(OutsideShare, WhoHasAHandlerIsExpectedThoughItHasHadNoJob) {
+  node.node().serving_changed("other");
+  enqueue("acme", "hook", 20);
+  EXPECT_EQ(started("acme"), 3U);
+  enqueue("other", "hook", 1);
+  EXPECT_EQ(started("other"), 1U);
+}
+
 TEST_F(OutsideShare, ATenantThatIsTheOnlyOneHasThemAll) {
   enqueue("acme", "hook", 20);
   EXPECT_EQ(started("acme"), 4U);
@@ -63,7 +71,7 @@ TEST_F(OutsideShare, TheReasonIsTold) {
   enqueue("acme", "hook", 4);
   const JobId held = node.enqueue({.type = "hook", .tenant = "acme"});
   node.settle_down();
-  EXPECT_THAT(value_of(node.client().explain("acme", held)).summary, testing::HasSubstr("cap:webhooks"));
+  EXPECT_THAT(value_of(node.client().explain("acme", held)).summary, ::testing::HasSubstr("cap:webhooks"));
 }
 
 }  // namespace
