@@ -60,14 +60,14 @@ class AdaptiveLimits : public ::testing::Test {
 };
 
 TEST_F(AdaptiveLimits, ATenantsCapAndAProvidersLimitHoldTogether) {
-  value_of(node.client().put_limit("", "provider", R"({"concurrency":5})"));
+  value_of(node.client().put_limit("", "provider", R"({"concurrency":4})"));
   value_of(node.client().put_settings("a", R"({"max_concurrency":2})"));
   watch("a", 30);
   watch("b", 30);
-  work_for(1h, 10s);
+  work_for(1h, 30s);
   EXPECT_EQ(most["a"], 2U) << "its own cap";
-  EXPECT_LE(most["b"], 5U);
-  EXPECT_EQ(most_together, 5U) << "the provider's, over both";
+  EXPECT_EQ(most["b"], 3U) << "what the provider's leaves to one of two";
+  EXPECT_EQ(most_together, 4U) << "the provider's, over both";
   EXPECT_THAT(starts_of, SizeIs(60)) << "and nobody starves";
   for (const auto& [subject, count] : starts_of) EXPECT_GE(count, 4U) << subject;
 }

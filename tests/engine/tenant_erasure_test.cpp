@@ -125,7 +125,7 @@ TEST_P(GlobalLimits, WhatWasLearntOutlivesAStoreThatFails) {
   enqueue(2, {.type = "mail", .tenant = "a", .limits = {"api"}});
   close_by("a", true);
   node->commits().next(CommitFault::answer_lost);
-  enqueue({.type = "mail", .tenant = "a", .limits = {"api"}});
+  EXPECT_FALSE(node->client().enqueue({.type = "mail", .tenant = "a", .limits = {"api"}}));
   node->pass(5s);  // the rules are read again
   EXPECT_EQ(leased_of("a"), 0U);
 }
