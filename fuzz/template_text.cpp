@@ -50,7 +50,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     expect_lines(quoted_printable(*rendered));
   }
 
-  const auto addresses = AddressTemplate::parse(form);
+  // What a job gives adds nobody to whom the operator's own text names.
+  if (const auto one = AddressTemplate::parse(form, AddressTemplate::Gives::one)) {
+    const auto given = one->render(scope);
+    CHECK(!given || std::ranges::ssize(*given) <= std::ranges::count(form, ',') + 1);
+  }
+  const auto addresses = AddressTemplate::parse(form, AddressTemplate::Gives::several);
   if (!addresses) return 0;
   const auto list = addresses->render(scope);
   if (!list) return 0;

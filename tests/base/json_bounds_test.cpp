@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <malloc.h>
+#include <sys/resource.h>
 
 #include <array>
 #include <string>
@@ -111,11 +112,19 @@ TEST(JsonBounds, WhatIsCountedIsWhatAValueTakes) {
   }
 }
 
+// The most memory that this process has had.
+std::size_t peak_bytes() {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  return static_cast<std::size_t>(used.ru_maxrss) * 1024;
+}
+
 TEST(JsonBounds, JudgingTakesNextToNothing) {
-  for (const std::string& text : {list_of("0", 500'000), list_of("{\"a\":1}", 200'000)}) {
-    const std::size_t before = mallinfo2().uordblks;
-    ASSERT_TRUE(judge_json(text));
-    EXPECT_LE(mallinfo2().uordblks, before);
+  for (const std::string& text : {list_of("0", 8'000'000), R"({"payload": )" + list_of("[0]", 4'000'000) + "}"}) {
+    const std::size_t before = peak_bytes();
+    EXPECT_TRUE(judge_json(text));
+    EXPECT_TRUE(text.starts_with('[') || parse_json_within(text, {.bytes_max = 1000, .whole = kWhole}));
+    EXPECT_LT(peak_bytes() - before, text.size() / 4);
   }
 }
 #endif

@@ -655,7 +655,7 @@ class ConfigCheck(ClientTest):
     def test_it_says_where_each_value_comes_from_and_no_secrets(self):
         path = os.path.join(self.folder.name, "c.toml")
         with open(path, "w", encoding="utf-8") as file:
-            file.write('retention = "3d"\n[handlers."a.b"]\nkind = "exec"\nargv = ["/bin/true", "hunter2"]\n')
+            file.write('retention = "3d"\n[handlers."a.b"]\nkind = "exec"\nargv = ["/bin/true", "hunter2"]\nallow_root = true\n')
         env = {"WORKER_POLL_MS": "250", "CARILLON_ADMIN_KEY": "ops.hunter2-hunter2-hunter2-hunter2-hunter2"}
         ran = self.run_cli("config", "check", "--config", path, "--max-concurrency", "4", "--set", "sat_ratio=0.5", env=env)
         self.assertEqual(ran.code, DONE, ran.err)

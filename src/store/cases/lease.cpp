@@ -200,8 +200,9 @@ Result<void> create_follow_ups(Context& context, const Settlement& settlement, c
 // Most attempts end so; if their job is as plain, nothing has to be read to settle it.
 bool says_nothing_but_success(const Settlement& settlement) {
   return settlement.end.result == AttemptResult::ok && !settlement.end.skipped && !settlement.defer &&
-         settlement.output.empty() && settlement.stderr_text.empty() && settlement.reason.empty() && settlement.then.empty() && !settlement.subject &&
-         settlement.error.message.empty() && settlement.error.error_class.empty();
+         settlement.output.empty() && settlement.stderr_text.empty() && settlement.reason.empty() &&
+         settlement.then.empty() && !settlement.subject && settlement.error.message.empty() &&
+         settlement.error.error_class.empty();
 }
 
 constexpr std::string_view kCheckFailed = "error";

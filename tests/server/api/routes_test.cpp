@@ -35,7 +35,9 @@ class RoutesTest : public ::testing::Test {
                   .hook_pool = pool_,
                   .timers = timers_,
                   .handlers = handlers_,
-                  .hooks = hooks_},
+                  .hooks = hooks_,
+                  .quotas = quotas_,
+                  .guard = guard_},
         api_(services_) {}
 
   // The status with which a head is refused; 0: it is admitted.
@@ -63,6 +65,8 @@ class RoutesTest : public ::testing::Test {
   EventHub events_;
   HandlerBook handlers_;
   TenantBook<HookConfig> hooks_;
+  QuotaBook quotas_;
+  Replaceable<AddressGuard> guard_;
   Timers timers_;
   WorkPool pool_;
   Services services_;

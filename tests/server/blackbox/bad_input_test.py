@@ -173,7 +173,7 @@ class BadInput(unittest.TestCase):
                 "ScheduleDefinition": {"trigger": {"kind": "daily", "at": "09:00"}, "job": {"type": "never"}},
                 "SchedulePatch": {}, "Pause": {}, "Trigger": {}, "SubjectTrigger": {}, "SubjectRequest": {}, "SubjectPatch": {},
                 "Backfill": {"from": "2026-01-01T00:00:00Z", "to": "2026-01-02T00:00:00Z"}, "PreviewRequest": {"trigger": "every:1h"}, "Settings": {}, "QueueSettings": {},
-                "LimitRule": {"rate": 5, "per": "1s"}, "MaintenanceRequest": {}, "Config": {}, "KeyRequest": {"name": "k", "scope": "read", "tenants": "all"},
+                "LimitRule": {"rate": 5, "per": "1s"}, "QuotasRequest": {}, "MaintenanceRequest": {}, "Config": {}, "KeyRequest": {"name": "k", "scope": "read", "tenants": "all"},
                 "Login": {"key": "no.such"}, "HandlerRequest": {"kind": "webhook", "url": "https://hooks.example.com/x"},
                 "HookRequest": {"schedule": "s", "subject": "/id", "secret": "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"}}.get(name)
 

@@ -97,9 +97,9 @@ class Folder(unittest.TestCase):
         self.addCleanup(scratch.cleanup)
         self.folder = scratch.name
 
-    def refused(self, *flags, environment=None):
-        done = subprocess.run([PROGRAM, "serve", "--listen", "127.0.0.1:0", *flags], cwd=self.folder, capture_output=True, text=True,
-                              timeout=SECONDS_MAX, env={**ENVIRONMENT, **(environment or {})})
+    def refused(self, *flags, listen="127.0.0.1:0"):
+        done = subprocess.run([PROGRAM, "serve", "--listen", listen, *flags], cwd=self.folder, capture_output=True, text=True,
+                              timeout=SECONDS_MAX, env=ENVIRONMENT)
         self.assertEqual(done.returncode, 1, done.stdout)
         return done.stderr
 
@@ -149,7 +149,7 @@ class KeyFile(Folder):
             taken.bind(("127.0.0.1", 0))
             taken.listen()
             port = taken.getsockname()[1]
-            self.assertIn("cannot listen", self.refused("--listen", f"127.0.0.1:{port}"))
+            self.assertIn("cannot listen", self.refused(listen=f"127.0.0.1:{port}"))
         self.assertEqual(self.names(".key"), [])
         self.assertIn("event log", self.refused("--event-log", "no/such/folder/events"))
         self.assertEqual(self.names(".key"), [])
@@ -362,10 +362,9 @@ class Programs(Folder):
     def told_of(self, text):
         """What the start, `config check` and `doctor` say."""
         said = self.refused()
-        environment = dict(ENVIRONMENT)
         for command in (["config", "check"], ["doctor", "--offline"]):
             done = subprocess.run([PROGRAM, *command], cwd=self.folder, capture_output=True, text=True, timeout=SECONDS_MAX,
-                                  env=environment)
+                                  env=ENVIRONMENT)
             self.assertNotEqual(done.returncode, 0, command)
             self.assertIn(text, done.stdout + done.stderr, command)
         self.assertIn(text, said)

@@ -15,6 +15,7 @@ from neighbours import Attack, neighbourhood, rss_mib, run_pairs
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 MIB = 1 << 20
 BAD = "bad"
+FROM_PAGE = ["Origin: http://x", "Content-Type: application/json"]  # as a browser sends it, to the host x
 
 
 def list_of(item, size):
@@ -31,7 +32,7 @@ class Logins(Attack):
     def __init__(self, place):
         super().__init__(place)
         body = ('{"token": ' + list_of("0", MIB - 100) + "}").encode()
-        self.bytes = self.head("POST", "/login", length=len(body)) + body
+        self.bytes = self.head("POST", "/login", length=len(body), more=FROM_PAGE) + body
 
     def step(self, number):
         with self.connect() as connection:
@@ -122,9 +123,10 @@ class Bounds(unittest.TestCase):
         cls.stack.close()
 
     def test_a_sign_in_may_have_four_kibibytes(self):
-        answer = self.server.call("POST", "/login", raw=json.dumps({"token": "x" * 3900}), key="")
+        page = {"Origin": f"http://127.0.0.1:{self.place.port}", "Content-Type": "application/json"}
+        answer = self.server.call("POST", "/login", raw=json.dumps({"token": "x" * 3900}), key="", headers=page)
         self.assertEqual(answer.status, 401, answer.body)
-        answer = self.server.call("POST", "/login", raw=json.dumps({"token": "x" * 4200}), key="")
+        answer = self.server.call("POST", "/login", raw=json.dumps({"token": "x" * 4200}), key="", headers=page)
         self.assertEqual((answer.status, answer.json["error"]["code"]), (413, "body_too_large"))
 
     def test_lists_of_names_have_a_thousand(self):

@@ -141,18 +141,16 @@ class Sessions(unittest.TestCase):
             self.assertIn(b" 401 ", answer.split(b"\r\n")[0])
         self.assertEqual(self.server.get(T + "/jobs?type=late.body").json["items"], [])
 
-    def test_the_login_link_ends_with_its_key(self):
-        """The link of the start signs in as the admin key that was made first, and no longer than that stands."""
+    def test_a_login_link_ends_with_its_key(self):
         with Server(PROGRAM) as server:
-            signed = server.sign_in({"token": server.login})
+            used, unused = server.login, server.login
+            signed = server.sign_in({"token": used})
             cookie = {"Cookie": signed.headers["set-cookie"].split(";")[0]}
             self.assertEqual(server.get("/v1/status", key="", headers=cookie).status, 200)
             other = server.post("/v1/keys", {"name": "other", "scope": "admin"}).json["key"]
-            server.stop()
-            server.start()  # a new link, which nobody has used yet
-            first = server.key.split(".")[0]
-            self.assertEqual(server.call("DELETE", "/v1/keys/" + first, key=other).status, 204)
-            self.assertEqual(server.sign_in({"token": server.login}).status, 401)
+            self.assertEqual(server.call("DELETE", "/v1/keys/" + server.key.split(".")[0], key=other).status, 204)
+            self.assertEqual(server.get("/v1/status", key="", headers=cookie).status, 401)
+            self.assertEqual(server.sign_in({"token": unused}).status, 401)
 
 
 @unittest.skipUnless(CONTROLS, "this build has no switches that open doors again")

@@ -182,9 +182,7 @@ class TenantsTest(unittest.TestCase):
 
     # ---- Handlers of the operator's file ----
     def test_a_handler_of_the_file_runs_for_the_tenants_that_it_names(self):
-        server = self.serve(config='[handlers."call"]\nkind = "exec"\nargv = ["/bin/true"]\nallow_root = true\ntenants = ["acme"]\n'
-                            if os.environ.get("CARILLON_ALLOW_ROOT") else
-                            '[handlers."call"]\nkind = "exec"\nargv = ["/bin/true"]\ntenants = ["acme"]\n')
+        server = self.serve(config='[handlers."call"]\nkind = "exec"\nargv = ["/bin/true"]\nallow_root = true\ntenants = ["acme"]\n')
         ours, theirs = self.jobs(server, "acme", 1)[0], self.jobs(server, "globex", 1)[0]
         self.assertEqual(self.ok(server.get(f"/v1/tenants/acme/jobs/{ours}?wait=30s"))["state"], "done")
         waits = self.ok(server.get(f"/v1/tenants/globex/jobs/{theirs}"))

@@ -86,8 +86,9 @@ TEST(Budget, AccountsThatNobodyUsesAreForgotten) {
 TEST(HttpBudget, ABodyThatFindsNoRoomIsRefusedByItsHead) {
   TestServer test({.budget = {.bytes = 8 * kMib}}, name_payer);
   RawClient first = test.connect();
-  first.send(head_of("/echo", "a", 2 * kMib) + "x");  // counts twice
-  ASSERT_TRUE(eventually([&] { return test.server->under_way().bytes >= 4 * kMib; }));
+  constexpr std::size_t kLength = 2 * kMib - 1000;
+  first.send(head_of("/echo", "a", kLength) + "x");
+  ASSERT_TRUE(eventually([&] { return test.server->under_way().bytes >= 2 * kLength; }));  // it counts twice
   RawClient second = test.connect();
   second.send(head_of("/echo", "a", 100'000));
   const RawResponse own = second.response();
@@ -106,7 +107,7 @@ TEST(HttpBudget, ABodyThatFindsNoRoomIsRefusedByItsHead) {
   EXPECT_EQ(fourth.response().status, 200);
   fourth.send("GET /echo/vital HTTP/1.1\r\nHost: a\r\nPayer: a\r\n\r\n");
   EXPECT_EQ(fourth.response().status, 200);
-  first.send(std::string(2 * kMib - 1, 'x'));
+  first.send(std::string(kLength - 1, 'x'));
   EXPECT_EQ(first.response().status, 200);
   expect_nothing_left(test);
 }
