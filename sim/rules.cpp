@@ -165,7 +165,8 @@ std::size_t Rules::running_under(const LimitKey& key) const {
 bool Rules::holds_some_of(const LimitKey& key, const std::string& tenant) const {
   return std::ranges::any_of(running_, [&](const auto& entry) {
     const Running& one = entry.second;
-    return counts(one) && one.tenant == tenant && std::ranges::contains(one.spec->limits, key.second) &&
+    const auto& limits = one.spec->limits;
+    return counts(one) && one.tenant == tenant && std::ranges::find(limits, key.second) != limits.end() &&
            effective(tenant, key.second) == key;
   });
 }
