@@ -155,7 +155,7 @@ struct Settlement {
   AttemptError error;
   std::string output;       // JSON, of ok
   std::string stderr_text;  // of ok
-  std::string reason;  // of skipped
+  std::string reason;       // of skipped
   std::vector<NewJob> then;
   struct SubjectChange {
     std::optional<Instant> expected_at;

@@ -13,6 +13,9 @@ using ::testing::IsEmpty;
 struct KeyedStream final : Stream {
   bool write(std::string /*text*/) override { return !ended; }
   void end() override { ended = true; }
+  void cut() override { ended = true; }
+  bool is_over() const override { return ended; }
+  std::size_t unsent() const override { return 0; }
   bool ended = false;
 };
 

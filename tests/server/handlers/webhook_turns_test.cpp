@@ -10,8 +10,8 @@
 namespace carillon::server {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 using Turns = WebhookTurns<int>;
 
 std::vector<int> all_of(Turns& turns) {
