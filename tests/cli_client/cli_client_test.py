@@ -665,7 +665,7 @@ class ConfigCheck(ClientTest):
         self.assertEqual(found["sat_ratio"], ("0.5", "flag", "flag --set sat_ratio"))
         self.assertEqual(found["retention"], ("3d", "file", path + ", line 1"))
         self.assertEqual(found["listen"], ("127.0.0.1:7440", "default", "default"))
-        self.assertEqual(ran.json["handlers"], [{"type": "a.b", "kind": "exec", "runs": "/bin/true"}])
+        self.assertEqual(ran.json["handlers"], [{"type": "a.b", "kind": "exec", "runs": "/bin/true", "tenants": "all"}])
         self.assertNotIn("hunter2", ran.out)
         out = self.on_terminal("config", "check", "--config", path, env={**env, "NO_COLOR": "1"}).out
         self.assertIn("environment WORKER_POLL_MS", out)
