@@ -41,6 +41,18 @@ const RuleText* Rules::find(const DocumentKey& key) const {
   return found == rules_.end() || !found->second.exists ? nullptr : &found->second;
 }
 
+void Rules::intend(const DocumentKey& key, RuleText text) {
+  const RuleText* const known = find(key);
+  if (key.kind == "limit" && known && *known == text) {
+    // Nothing is written that says when, or whether, it was set: from now on it may be open.
+    Bucket& bucket = buckets_[LimitKey(key.tenant, key.name)];
+    bucket.held_until = kInstantMin;
+    bucket.learned = true;
+    set_.insert(LimitKey(key.tenant, key.name));
+  }
+  intended_[key] = std::move(text);
+}
+
 void Rules::stored(const DocumentKey& key, Instant now, BootTime boot) {
   const auto intended = intended_.find(key);
   if (intended == intended_.end()) return;  // bulk work

@@ -20,6 +20,8 @@ struct QuietTime {
   Duration start{};
   Duration end{};
   std::string zone = "UTC";
+
+  friend bool operator==(const QuietTime&, const QuietTime&) = default;
 };
 
 // A document in the judge's words; which parts mean something depends on its kind.
@@ -33,6 +35,8 @@ struct RuleText {
   std::optional<double> rate;    // of a limit, as all below
   Duration per = std::chrono::seconds(1);
   double burst = 1;
+
+  friend bool operator==(const RuleText&, const RuleText&) = default;
 };
 
 // Where the rules of a tenant and one of its queues stand: looked for once, as each audit asks for those of every job.
@@ -53,7 +57,7 @@ class Rules {
   ~Rules() = default;
 
   // About to be asked for; it holds from when it is stored.
-  void intend(const DocumentKey& key, RuleText text) { intended_[key] = std::move(text); }
+  void intend(const DocumentKey& key, RuleText text);
   void stored(const DocumentKey& key, Instant now, BootTime boot);
 
   // It stays where it is, and says what holds at any time.
