@@ -46,6 +46,24 @@ void sync_folder(const std::filesystem::path& path) {
   close(fd);
 }
 
+Result<void> check_owner(const std::filesystem::path& path, const struct stat& found) {
+  const std::string name = carillon::quoted(path.string());
+  if (found.st_uid != geteuid() && found.st_uid != 0) {
+    return invalid_configuration(fmt::format(
+        "cannot use {}: it belongs to another user of this machine ({}), and this process runs as {}; if it "
+        "is yours, chown {} it, else move it away",
+        name, found.st_uid, geteuid(), geteuid()));
+  }
+  // A link's own mode says nothing, and a device such as /dev/null keeps nothing.
+  const bool keeps = !S_ISLNK(found.st_mode) && !S_ISCHR(found.st_mode);
+  if (keeps && (found.st_mode & S_IWOTH) != 0) {
+    return invalid_configuration(fmt::format(
+        "cannot use {}: every user of this machine may write to it; if what stands in it is yours, chmod o-w it",
+        name));
+  }
+  return {};
+}
+
 // As rename, but never over what is there.
 int rename_to_new(const std::string& from, const std::string& to) {
   if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
@@ -70,6 +88,13 @@ Result<void> check_folder_of(const std::filesystem::path& path) {
       fmt::format("cannot keep {} in the folder {}: every user of this machine may write to it and put another file in "
                   "its place (chmod o-w, or +t)",
                   carillon::quoted(path.filename().string()), carillon::quoted(folder.string())));
+}
+
+Result<void> check_owner_of(const std::filesystem::path& path) {
+  struct stat found{};
+  if (lstat(path.c_str(), &found) == 0) return check_owner(path, found);
+  if (errno == ENOENT) return {};
+  return invalid_configuration(fmt::format("cannot use {}: {}", carillon::quoted(path.string()), why(errno)));
 }
 
 Result<void> write_new_file(const std::filesystem::path& path, std::string_view text) {
@@ -103,11 +128,13 @@ Result<std::string> read_plain_file(const std::filesystem::path& path, std::size
   if (fd < 0) return refuse(ErrorCode::unavailable, errno == ELOOP ? "it is a link" : why(errno));
   struct stat found{};
   const bool is_plain = fstat(fd, &found) == 0 && S_ISREG(found.st_mode);
+  const Result<void> owned = is_plain ? check_owner(path, found) : Result<void>();
   std::string text(bytes_max + 1, '\0');
-  const ssize_t got = is_plain ? read(fd, text.data(), text.size()) : 0;
+  const ssize_t got = is_plain && owned ? read(fd, text.data(), text.size()) : 0;
   const int error = errno;
   close(fd);
   if (!is_plain) return refuse(ErrorCode::unavailable, "it is not a plain file");
+  if (!owned) return std::unexpected(owned.error());
   if (got < 0) return refuse(ErrorCode::unavailable, why(error));
   text.resize(static_cast<std::size_t>(got));
   if (text.size() > bytes_max) return refuse(ErrorCode::unavailable, fmt::format("it is over {} bytes", bytes_max));
@@ -116,12 +143,20 @@ Result<std::string> read_plain_file(const std::filesystem::path& path, std::size
 
 Result<int> open_to_append(const std::filesystem::path& path, unsigned mode) {
   TRY(check_folder_of(path));
+  // Before it is opened, as another's pipe would make us wait; and what was opened, as it may be another by then.
+  TRY(check_owner_of(path));
   constexpr int kFlags = O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
   // NOLINTBEGIN(*-vararg)
   int fd = open(path.c_str(), kFlags | O_CREAT | O_EXCL, mode);
   if (fd < 0 && errno == EEXIST) fd = open(path.c_str(), kFlags);
   // NOLINTEND(*-vararg)
-  if (fd >= 0) return fd;
+  if (fd >= 0) {
+    struct stat found{};
+    const Result<void> owned = fstat(fd, &found) == 0 ? check_owner(path, found) : no_write(path, errno);
+    if (owned) return fd;
+    close(fd);
+    return std::unexpected(owned.error());
+  }
   if (errno == ELOOP) {
     return invalid_configuration(
         fmt::format("cannot write {}: it is a link; name the file itself", carillon::quoted(path.string())));

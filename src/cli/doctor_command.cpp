@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/json_writer.h"
+#include "base/safe_file.h"
 #include "carillon/version.h"
 #include "cli/table.h"
 #include "core/zone.h"
@@ -70,11 +71,8 @@ Finding check_folder(const fs::path& file) {
     return {"folder", Health::problem,
             fmt::format("{} cannot be written to: the database needs files beside it", name)};
   }
-  const fs::perms perms = fs::status(folder, error).permissions();
-  const bool is_sticky = (perms & fs::perms::sticky_bit) != fs::perms::none;
-  if ((perms & fs::perms::others_write) != fs::perms::none && !is_sticky) {
-    return {"folder", Health::warning, fmt::format("{} can be written to by every user of this machine", name)};
-  }
+  // As the start does it.
+  if (const auto fit = check_folder_of(file); !fit) return {"folder", Health::problem, fit.error().message};
   return {"folder", Health::ok, fmt::format("{} can be written to", name)};
 }
 
@@ -84,6 +82,7 @@ Finding check_file(const fs::path& file) {
   if (!fs::exists(file, error))
     return {"database", Health::ok, fmt::format("{} is not there yet; serve makes it", name)};
   if (!fs::is_regular_file(file, error)) return {"database", Health::problem, fmt::format("{} is not a file", name)};
+  if (const auto owned = check_owner_of(file); !owned) return {"database", Health::problem, owned.error().message};
   if (access(file.c_str(), R_OK | W_OK) != 0) {
     return {"database", Health::problem, fmt::format("{} cannot be read and written by this user", name)};
   }
@@ -95,7 +94,7 @@ Finding check_file(const fs::path& file) {
     return {"database", Health::problem, fmt::format("{} is not a SQLite database", name)};
   }
   const fs::perms perms = fs::status(file, error).permissions();
-  if ((perms & (fs::perms::others_read | fs::perms::others_write)) != fs::perms::none) {
+  if ((perms & fs::perms::others_read) != fs::perms::none) {
     return {"database", Health::warning,
             fmt::format("{} can be read by every user of this machine; payloads stand in it (chmod 600)", name)};
   }

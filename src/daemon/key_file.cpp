@@ -1,8 +1,6 @@
 #include "daemon/key_file.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <system_error>
 
@@ -21,8 +19,10 @@ constexpr const char* kLostPage = "docs/guides/lost-key.md";
 
 std::filesystem::path key_path(std::string_view db) {
   if (!db.starts_with(kSqliteScheme)) return "carillon.key";
-  std::filesystem::path path(db.substr(kSqliteScheme.size()));
-  return path.replace_extension(".key");
+  const std::filesystem::path database(db.substr(kSqliteScheme.size()));
+  std::filesystem::path path = database;
+  path.replace_extension(".key");
+  return path == database ? path += ".key" : path;
 }
 
 Result<void> check_key_path(const std::filesystem::path& path, std::string_view db, const KnowsKey& knows_key) {
@@ -36,11 +36,17 @@ Result<void> check_key_path(const std::filesystem::path& path, std::string_view 
     return failed(ErrorCode::conflict, fmt::format("{} has no valid admin key, and {} holds an old one of it: see {}",
                                                    database, name, kLostPage));
   }
+  if (!text && text.error().code == ErrorCode::invalid_configuration) {
+    return std::unexpected(with_context("the admin key", text.error()));
+  }
+  // Only a database that is a file gives its key file a name of its own.
+  const std::string_view other =
+      db.starts_with(kSqliteScheme) ? "give the database another name" : "start the server in another folder";
   return failed(
       ErrorCode::conflict,
       fmt::format("cannot write the admin key of {} to {}: that file is there and holds no key of this database; "
-                  "move it away, or give the database another name",
-                  database, name));
+                  "move it away, or {}",
+                  database, name, other));
 }
 
 Result<void> write_key_file(const std::filesystem::path& path, std::string_view key) {
@@ -48,15 +54,6 @@ Result<void> write_key_file(const std::filesystem::path& path, std::string_view 
   auto written = write_new_file(path, fmt::format("{}\n", key));
   if (!written) return std::unexpected(with_context("the admin key", std::move(written).error()));
   return {};
-}
-
-void make_database_private(std::string_view db) {
-  constexpr int kOwnerOnly = 0600;
-  if (!db.starts_with(kSqliteScheme)) return;
-  const std::string path(db.substr(kSqliteScheme.size()));
-  // NOLINTNEXTLINE(*-vararg): open is what it is
-  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kOwnerOnly);
-  if (fd >= 0) close(fd);
 }
 
 }  // namespace carillon::daemon

@@ -13,7 +13,8 @@
 
 namespace carillon::daemon {
 
-// sqlite:data/other.db → data/other.key; a store that is no file → carillon.key.
+// sqlite:data/other.db → data/other.key, and of a database that has this name itself other.key.key; a store that is no
+// file → carillon.key.
 std::filesystem::path key_path(std::string_view db);
 
 // Whether the key of this id is in the store.
@@ -24,8 +25,5 @@ using KnowsKey = std::function<bool(std::string_view id)>;
 Result<void> check_key_path(const std::filesystem::path& path, std::string_view db, const KnowsKey& knows_key);
 
 Result<void> write_key_file(const std::filesystem::path& path, std::string_view key);
-
-// A new database is for its owner alone: payloads stand in it. What cannot be made here is told when it is opened.
-void make_database_private(std::string_view db);
 
 }  // namespace carillon::daemon

@@ -19,6 +19,7 @@
 #include "base/hole.h"
 #include "base/replaceable.h"
 #include "daemon/config_address.h"
+#include "daemon/data_files.h"
 #include "daemon/key_file.h"
 #include "daemon/own_handlers.h"
 #include "daemon/rehearsal_mark.h"
@@ -479,8 +480,11 @@ Result<void> run(const ServeFlags& flags, const LoadedConfig& loaded, const Sign
   TRY_ASSIGN(AddressGuard guard, AddressGuard::allowing(loaded.config.webhooks_allow));
   std::unique_ptr<RehearsalClock> clock;
   if (const auto& given = loaded.config.clock) clock = std::make_unique<RehearsalClock>(given->start, given->speed);
+  TRY(check_data_files(loaded.config));
   make_database_private(loaded.config.db);
   TRY_ASSIGN(std::unique_ptr<Store> store, open_store_with(loaded.config.db, clock ? *clock : system_store_clock()));
+  // Again: what was not there before may have been put there while it was opened.
+  TRY(check_database_files(loaded.config.db));
   TRY(check_rehearsal(*store, loaded.config.db, clock ? Rehearses::yes : Rehearses::no));
   Server server(loaded, {.store = std::move(store), .clock = std::move(clock), .guard = std::move(guard)}, log);
   TRY(server.start());

@@ -81,5 +81,38 @@ TEST(SafeFile, AFolderThatEveryoneMayWriteToIsRefused) {
   EXPECT_FALSE(check_folder_of(folder.path() / "none" / "file"));
 }
 
+TEST(SafeFile, AFileThatEveryoneMayWriteToIsRefused) {
+  const ScratchFolder folder;
+  const fs::path path = folder.write("file", "mine");
+  for (const mode_t mode : {0600U, 0640U, 0664U, 0644U}) {
+    ASSERT_EQ(chmod(path.c_str(), mode), 0);
+    EXPECT_TRUE(check_owner_of(path)) << mode;
+    EXPECT_TRUE(read_plain_file(path, 100)) << mode;
+  }
+  for (const mode_t mode : {0666U, 0602U}) {
+    ASSERT_EQ(chmod(path.c_str(), mode), 0);
+    EXPECT_EQ(error_of(check_owner_of(path)).code, ErrorCode::invalid_configuration) << mode;
+    EXPECT_EQ(error_of(read_plain_file(path, 100)).code, ErrorCode::invalid_configuration) << mode;
+    EXPECT_EQ(error_of(open_to_append(path, 0640)).code, ErrorCode::invalid_configuration) << mode;
+  }
+  EXPECT_TRUE(check_owner_of(folder.path() / "none"));
+  EXPECT_TRUE(check_owner_of("/dev/null"));
+}
+
+TEST(SafeFile, AFileOfAnotherUserIsRefused) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
+  constexpr uid_t kSomebody = 65534;
+  const ScratchFolder folder;
+  const fs::path path = folder.write("file", "theirs");
+  fs::create_symlink(path, folder.path() / "link");
+  for (const char* const name : {"file", "link"}) {
+    ASSERT_EQ(lchown((folder.path() / name).c_str(), kSomebody, kSomebody), 0);
+    EXPECT_EQ(error_of(check_owner_of(folder.path() / name)).code, ErrorCode::invalid_configuration) << name;
+    EXPECT_EQ(error_of(open_to_append(folder.path() / name, 0640)).code, ErrorCode::invalid_configuration) << name;
+  }
+  EXPECT_EQ(error_of(read_plain_file(path, 100)).code, ErrorCode::invalid_configuration);
+  EXPECT_EQ(folder.read("file"), "theirs");
+}
+
 }  // namespace
 }  // namespace carillon

@@ -23,6 +23,7 @@ TEST(KeyFile, ItIsNamedAfterItsDatabase) {
   EXPECT_EQ(key_path("sqlite:other.db"), "other.key");
   EXPECT_EQ(key_path("sqlite:/srv/data.d/jobs.sqlite3"), "/srv/data.d/jobs.key");
   EXPECT_EQ(key_path("sqlite:/srv/data.d/jobs"), "/srv/data.d/jobs.key");
+  EXPECT_EQ(key_path("sqlite:/srv/jobs.key"), "/srv/jobs.key.key");
   EXPECT_EQ(key_path("memory:"), "carillon.key");
   EXPECT_EQ(key_path("postgres://db/jobs"), "carillon.key");
 }
@@ -32,6 +33,8 @@ TEST(KeyFile, OneThatIsThereIsLeftAloneAndSaysWhoseItIs) {
   const fs::path path = folder.write("a.key", "ours.secret\n");
   EXPECT_THAT(error_of(check_key_path(path, "sqlite:a.db", knows_none)).message, HasSubstr("no key of this database"));
   EXPECT_THAT(error_of(check_key_path(path, "sqlite:a.db", knows_ours)).message, HasSubstr("lost-key"));
+  EXPECT_THAT(error_of(check_key_path(path, "sqlite:a.db", knows_none)).message, HasSubstr("another name"));
+  EXPECT_THAT(error_of(check_key_path(path, "memory:", knows_none)).message, HasSubstr("another folder"));
   EXPECT_EQ(error_of(write_key_file(path, "new.secret")).code, ErrorCode::conflict);
   EXPECT_EQ(folder.read("a.key"), "ours.secret\n");
   fs::create_symlink(folder.path() / "nowhere", folder.path() / "b.key");

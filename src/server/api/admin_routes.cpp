@@ -9,6 +9,7 @@
 #include "base/json_writer.h"
 #include "core/job.h"
 #include "core/job_fields.h"
+#include "server/api/audit_word.h"
 #include "server/api/first_write.h"
 #include "server/api/query_fields.h"
 #include "server/api/services.h"
@@ -19,13 +20,6 @@ namespace carillon::server {
 namespace {
 
 constexpr std::int64_t kPageDefault = 50;
-
-AuditWord word_of(const RouteCall& call, std::string_view tenant, std::string_view action, std::string target) {
-  return {.tenant = std::string(tenant),
-          .actor = call.caller.actor(),
-          .action = std::string(action),
-          .target = std::move(target)};
-}
 
 // ---- Keys ---------------------------------------------------------------------------------------------------------
 
@@ -81,7 +75,7 @@ Result<HttpResponse> make_api_key(Services& services, const RouteCall& call) {
   const auto stored = node.call<Document>([&](Round& /*round*/) -> Result<Document> {
     return node.store().admin().put_document(
         {.key = {.tenant = {}, .kind = std::string(kKeyKind), .name = made.key.id}, .body = write_key(made.key)},
-        word_of(call, "", "key.make", made.key.id));
+        word_of(call.caller, "", "key.make", made.key.id));
   });
   if (!stored) return std::unexpected(stored.error());
   services.keys.put(made.key);
@@ -104,7 +98,7 @@ Result<HttpResponse> delete_key(Services& services, const RouteCall& call) {
   Node& node = services.host.node();
   TRY(node.call<void>([&](Round& /*round*/) {
     return node.store().admin().delete_document({.tenant = {}, .kind = std::string(kKeyKind), .name = id},
-                                                word_of(call, "", "key.delete", id));
+                                                word_of(call.caller, "", "key.delete", id));
   }));
   services.keys.remove(id);
   return HttpResponse{.status = 204};

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "base/json_writer.h"
+#include "server/api/audit_word.h"
 #include "server/api/query_fields.h"
 #include "server/api/quota_use.h"
 #include "server/api/services.h"
@@ -43,10 +44,8 @@ Result<HttpResponse> put_quotas(Services& services, const RouteCall& call) {
   TRY_ASSIGN(const Quotas quotas, read_quotas(merged));
   Node& node = services.host.node();
   TRY(node.call<Document>([&](Round& /*round*/) {
-    return node.store().admin().put_document(
-        {.key = key, .body = merged},
-        AuditWord{
-            .tenant = call.tenant(), .actor = call.caller.actor(), .action = "quotas.put", .target = call.tenant()});
+    return node.store().admin().put_document({.key = key, .body = merged},
+                                             word_of(call.caller, call.tenant(), "quotas.put", call.tenant()));
   }));
   services.quotas.put(call.tenant(), quotas);
   TRY(count_tenant(services, call.tenant()));

@@ -7,6 +7,7 @@
 #include "core/audit_detail.h"
 #include "core/json_members.h"
 #include "server/api/asking.h"
+#include "server/api/audit_word.h"
 
 namespace carillon::server {
 
@@ -21,10 +22,6 @@ std::function<Result<bool>(Round&)> appending(Node& node, AuditWord word, AuditD
     TRY(node.store().admin().append_audit(word, detail));
     return true;
   };
-}
-
-AuditWord word_of(const Caller& caller, std::string action) {
-  return {.tenant = {}, .actor = caller.actor(), .action = std::move(action), .target = "session"};
 }
 
 void append(Services& services, const std::vector<FailedSignIns::Row>& rows) {
@@ -47,14 +44,15 @@ void note_sign_in(Services& services, const Caller& caller, SignInBy by, const s
   fields.text("by", to_string(by)).text("peer", peer).text("scope", to_string(caller.scope));
   Node& node = services.host.node();
   // Waited for, so that who has signed in finds it there.
-  ask_within<bool>(node, kTrailPatience, appending(node, word_of(caller, "session.begin"), new_fields(fields)));
+  ask_within<bool>(node, kTrailPatience,
+                   appending(node, word_of(caller, "", "session.begin", "session"), new_fields(fields)));
 }
 
 void note_sign_out(Services& services, const Caller& caller) {
   Node& node = services.host.node();
-  ask_within<bool>(
-      node, kTrailPatience,
-      appending(node, word_of(caller, "session.end"), old_fields(JsonObject().text("scope", to_string(caller.scope)))));
+  ask_within<bool>(node, kTrailPatience,
+                   appending(node, word_of(caller, "", "session.end", "session"),
+                             old_fields(JsonObject().text("scope", to_string(caller.scope)))));
 }
 
 void note_failed_sign_in(Services& services, SignInBy by, const std::string& peer) {

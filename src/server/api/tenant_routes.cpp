@@ -6,6 +6,7 @@
 
 #include "base/json_writer.h"
 #include "engine/tenant_erasure.h"
+#include "server/api/audit_word.h"
 #include "server/api/query_fields.h"
 #include "server/api/services.h"
 
@@ -16,10 +17,6 @@ namespace {
 // A small one is gone before the answer; of others it says that it goes on.
 constexpr std::chrono::seconds kWaitForDeletion(2);
 constexpr std::size_t kSchedulesNamed = 20;
-
-AuditWord deed(const RouteCall& call, std::string_view action, std::string target) {
-  return {.tenant = {}, .actor = call.caller.actor(), .action = std::string(action), .target = std::move(target)};
-}
 
 DocumentKey key_document(const ApiKey& key) { return {.tenant = {}, .kind = std::string(kKeyKind), .name = key.id}; }
 
@@ -103,14 +100,15 @@ Result<void> begin_erasure(Services& services, const RouteCall& call, const std:
     for (ApiKey key : keys) {
       key.tenants.remove(call.tenant());
       if (key.tenants.is_nobody()) {
-        TRY(admin.delete_document(key_document(key), deed(call, "key.delete", key.id)));
+        TRY(admin.delete_document(key_document(key), word_of(call.caller, "", "key.delete", key.id)));
       } else {
-        TRY(admin.put_document({.key = key_document(key), .body = write_key(key)}, deed(call, "key.change", key.id)));
+        TRY(admin.put_document({.key = key_document(key), .body = write_key(key)},
+                               word_of(call.caller, "", "key.change", key.id)));
       }
     }
     JsonObject was;
     was.text("tenant", call.tenant());
-    TRY(admin.append_audit(deed(call, "tenant.delete", call.tenant()), old_fields(was)));
+    TRY(admin.append_audit(word_of(call.caller, "", "tenant.delete", call.tenant()), old_fields(was)));
     return node.erasure().begin(round, call.tenant());
   });
 }

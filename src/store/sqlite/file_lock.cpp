@@ -43,7 +43,7 @@ void write_holder(int descriptor) {
 
 Result<std::unique_ptr<FileLock>> FileLock::take(const std::string& path) {
   const std::string name = path + ".lock";
-  const int descriptor = open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  const int descriptor = open(name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (descriptor < 0) {
     return failed(ErrorCode::unavailable, fmt::format("cannot open {}: {}", quoted(name), reason_of(errno)));
   }

@@ -74,16 +74,11 @@ class Trail(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.server = Server(PROGRAM)
-        cls.server.__enter__()
-        cls.addClassCleanup(cls.server.__exit__)
+        Server.share(cls, PROGRAM)
         cls.ok(cls.server.put(T))
         cls.ok(cls.server.put("/v1/tenants/other"))
 
-    @staticmethod
-    def ok(answer, *statuses):
-        assert answer.status in (statuses or (200, 201, 202, 204)), (answer.status, answer.body)
-        return answer.json
+    ok = staticmethod(Server.accepted)
 
     def new_rows(self, before, path):
         return rows_of(self.server, path)[:len(rows_of(self.server, path)) - before]

@@ -14,9 +14,7 @@ OTHERS = 37  # jobs of the other tenant: no number of its own is like it
 class Figures(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.server = Server(PROGRAM)
-        cls.server.__enter__()
-        cls.addClassCleanup(cls.server.__exit__)
+        Server.share(cls, PROGRAM)
         cls.keys = {}
         for tenant in ("mine", "theirs"):
             cls.ok(cls.server.put("/v1/tenants/" + tenant))
@@ -27,10 +25,7 @@ class Figures(unittest.TestCase):
         cls.work("theirs", OTHERS, "their.type")
         cls.work("mine", 2, "my.type")
 
-    @staticmethod
-    def ok(answer):
-        assert answer.status in (200, 201, 204), (answer.status, answer.body)
-        return answer.json
+    ok = staticmethod(Server.accepted)
 
     @classmethod
     def work(cls, tenant, count, kind):

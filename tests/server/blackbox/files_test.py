@@ -135,7 +135,9 @@ class KeyFile(Folder):
     def test_a_store_that_is_no_file_respects_the_key_of_another(self):
         with Server(PROGRAM, folder=self.folder) as first:
             key = first.key
-        self.assertIn("holds no key of this database", self.refused("--db", "memory:"))
+        said = self.refused("--db", "memory:")
+        self.assertIn("holds no key of this database", said)
+        self.assertIn("in another folder", said)
         self.assertEqual(read(self.folder, "carillon.key"), key + "\n")
         os.remove(os.path.join(self.folder, "carillon.key"))
         # Its key is gone with it.
@@ -172,11 +174,69 @@ class KeyFile(Folder):
 
     def test_a_folder_of_everyone_is_refused(self):
         os.chmod(self.folder, 0o777)
-        self.assertIn("every user of this machine may write to it", self.refused())
-        self.assertEqual(self.names(".key"), [])
+        for flags in ((), ("--db", "memory:"), ("--db", "memory:", "--event-log", "events")):
+            self.assertIn("every user of this machine may write to it", self.refused(*flags))
+            self.assertEqual(self.names(), [])
         os.chmod(self.folder, 0o1777)
         with Server(PROGRAM, folder=self.folder) as server:
             self.assertEqual(server.get("/v1/status").status, 200)
+        # Also when there is an admin key in the database.
+        os.chmod(self.folder, 0o777)
+        self.assertIn("every user of this machine may write to it", self.refused())
+
+    def test_files_that_another_user_has_put_there_are_refused(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can give files away")
+        os.chmod(self.folder, 0o1777)
+        with Server(PROGRAM, folder=self.folder) as server:
+            self.assertEqual(server.get("/v1/status").status, 200)
+        for name in ("carillon.db", "carillon.db-wal", "carillon.db-shm", "carillon.db-journal", "carillon.db.lock", "events"):
+            path = os.path.join(self.folder, name)
+            was_there = os.path.exists(path)
+            with open(path, "ab"):
+                pass
+            os.chown(path, 65534, 65534)
+            self.assertIn("belongs to another user", self.refused("--event-log", "events"), name)
+            os.chown(path, 0, 0)
+            if not was_there:
+                os.remove(path)
+        self.assertEqual(self.names(), ["carillon.db", "carillon.db.lock", "carillon.key"])
+        # A link of his, and one of ours to a file of his.
+        data, path = os.path.join(self.folder, "data"), os.path.join(self.folder, "carillon.db")
+        os.rename(path, data)
+        os.symlink("data", path)
+        os.lchown(path, 65534, 65534)
+        self.assertIn("belongs to another user", self.refused())
+        os.lchown(path, 0, 0)
+        write("", data + "-wal")
+        os.chown(data + "-wal", 65534, 65534)
+        self.assertIn("belongs to another user", self.refused())
+        os.remove(data + "-wal")
+        with Server(PROGRAM, folder=self.folder) as server:
+            self.assertEqual(server.get("/v1/status").status, 200)
+
+    def test_a_database_that_everyone_may_write_to_is_refused_and_one_of_a_group_is_not(self):
+        with Server(PROGRAM, folder=self.folder) as server:
+            self.assertEqual(server.get("/v1/status").status, 200)
+        path = os.path.join(self.folder, "carillon.db")
+        os.chmod(path, 0o666)
+        self.assertIn("chmod o-w", self.refused())
+        done = subprocess.run([PROGRAM, "doctor", "--offline"], cwd=self.folder, capture_output=True, text=True,
+                              timeout=SECONDS_MAX, env=ENVIRONMENT)
+        self.assertIn("chmod o-w", done.stdout)
+        self.assertNotEqual(done.returncode, 0)
+        os.chmod(path, 0o660)
+        with Server(PROGRAM, folder=self.folder) as server:
+            self.assertEqual(server.get("/v1/status").status, 200)
+
+    def test_a_database_may_have_the_name_of_a_key_file(self):
+        process = subprocess.Popen([PROGRAM, "serve", "--listen", "127.0.0.1:0", "--db", "sqlite:foo.key"], cwd=self.folder,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+        try:
+            until(lambda: process.stdout.readline().startswith("key   foo.key.key"))
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.communicate(timeout=SECONDS_MAX)
 
     def test_a_lost_key_is_replaced(self):
         """As docs/guides/lost-key.md says."""

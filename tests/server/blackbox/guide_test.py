@@ -1,7 +1,7 @@
 """The guides, line by line: every `sh` block of each, in one shell and against a server of its own, must succeed.
 
-A `toml` block is the configuration of that server. KEY and API are those of the first guide. What a guide says does not depend on
-the time of day at which it is read."""
+A `toml` block is the configuration of that server. If the guide says which clock it has, it has that one. KEY, API and SERVER are
+those of the guides. What a guide says does not depend on the time of day at which it is read."""
 import os
 import re
 import signal
@@ -47,14 +47,15 @@ def run(guide):
     blocks = re.findall(r"```sh\n(.*?)```", text, re.S)
     lines = [line for block in blocks for line in block.splitlines() if line.strip()]
     assert lines, f"{guide} has no lines to run"
-    server = Server(program)
+    clock = re.search(r"^\$ carillon serve .*--clock (\S+)", text, re.M)
+    server = Server(program, *(("--clock", clock.group(1)) if clock else ()))
     with open(os.path.join(server.folder, "carillon.toml"), "w") as file:
         file.write("\n".join(re.findall(r"```toml\n(.*?)```", text, re.S)))
     with server:
         base = f"http://127.0.0.1:{server.port}"
         script = "set -e -o pipefail\n" + "\n".join(lines).replace("http://127.0.0.1:7440", base)
         environment = {**os.environ, "PATH": os.path.dirname(program) + ":" + os.environ["PATH"], "CARILLON_SERVER": base,
-                       "KEY": server.key, "API": base + "/v1/tenants/default"}
+                       "KEY": server.key, "API": base + "/v1/tenants/default", "SERVER": base}
         # What a guide starts in the background ends with it.
         with tempfile.TemporaryFile() as said:
             process = subprocess.Popen(["bash", "-x", "-c", script], cwd=server.folder, env=environment, stdout=said,

@@ -12,15 +12,11 @@ T = "/v1/tenants/acme"
 class Quotas(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.server = Server(PROGRAM)
-        cls.server.start()
+        Server.share(cls, PROGRAM)
 
     @classmethod
     def tearDownClass(cls):
-        try:
-            cls.server.check_answers()
-        finally:
-            cls.server.__exit__()
+        cls.server.check_answers()
 
     def setUp(self):
         # Each test has a tenant of its own.

@@ -20,11 +20,27 @@ Written from the table of routes, the same that serves `/openapi.json` and decid
 `python3 tests/server/blackbox/reference_test.py build/release/carillon docs/reference/api.md --write`; a test fails if it is stale.
 
 Keys go into `Authorization: Bearer KEY`. Bodies are JSON; a field that a call does not know is refused by name. An error is
-`{"error": {"code": "…", "message": "…", "details": {}}}`. Besides the errors that stand at a call, every one may answer
-400 `invalid_request` (also to an unknown query parameter), 404 `route_not_found`, 405 `method_not_allowed`, 503 `store_unavailable` or
-`database_error`, and those that write 507 `store_full`. Who has too much under way is told so with `Retry-After`: 429
-`too_many_calls` or `too_many_bytes` of a key, 503 `overloaded` or `too_many_connections` of all. Lists take `limit` (50, at most
-500) and `cursor`, and answer `{"items": […], "next_cursor": …}`; a page of large items may have fewer.
+`{"error": {"code": "…", "message": "…", "details": {}}}`. Lists take `limit` (50, at most 500) and `cursor`, and answer
+`{"items": […], "next_cursor": …}`; a page of large items may have fewer.
+
+Besides the errors that stand at a call, every one may answer these:
+
+| status | code | when |
+| --- | --- | --- |
+| 400 | `invalid_request` | it cannot be read; also an unknown query parameter |
+| 404 | `route_not_found`, `tenant_not_found` | there is no such path, or no such tenant for this key |
+| 405 | `method_not_allowed` | the path has other methods; `Allow` names them |
+| 408, 413, 431 | `request_timeout`, `body_too_large`, `head_too_large` | it came too slowly, or there is too much of it |
+| 409 | `conflict` | a write under a tenant that is being deleted |
+| 429 | `too_many_connections`, `too_many_calls`, `too_many_bytes` | this key, or this address without one, has too much under way |
+| 429 | `quota_exceeded` | calls under `/v1/tenants/{tenant}/` beyond its `calls_per_second` |
+| 429 | `too_many_streams` | of streams alone: too many are open |
+| 500 | `internal_error` | a mistake of the server |
+| 503 | `overloaded`, `too_many_connections` | all together, or one address, have too much under way |
+| 503 | `store_unavailable`, `database_error` | the store does not answer |
+| 507 | `store_full` | a write, and there is no space left |
+
+429, `overloaded` and `too_many_connections` come with `Retry-After`.
 """
 
 

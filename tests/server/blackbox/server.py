@@ -36,6 +36,13 @@ class Server:
         self.reference = None
         self.seen = []
 
+    @classmethod
+    def share(cls, case, program, *flags):
+        """One server for all tests of a class, which ends after them."""
+        case.server = cls(program, *flags)
+        case.server.start()
+        case.addClassCleanup(case.server.__exit__)
+
     def __enter__(self):
         self.start()
         return self
@@ -97,6 +104,26 @@ class Server:
 
     def put(self, path, body=None, **more):
         return self.call("PUT", path, body, **more)
+
+    # ---- What was answered ----
+    @staticmethod
+    def ok(answer, status=200):
+        """The content of this answer."""
+        assert answer.status == status, (answer.status, answer.body)
+        return answer.json
+
+    @staticmethod
+    def accepted(answer, *statuses):
+        """The content of one of these answers, or of any success."""
+        assert answer.status in (statuses or (200, 201, 202, 204)), (answer.status, answer.body)
+        return answer.json
+
+    @staticmethod
+    def refused(answer, status, code, part=""):
+        """The error of a call that was refused so."""
+        assert answer.status == status and answer.json["error"]["code"] == code, (answer.status, answer.body)
+        assert part in answer.json["error"]["message"], answer.body
+        return answer.json["error"]
 
     # ---- People at the page ----
     @property

@@ -55,12 +55,7 @@ class Held:
 class Sessions(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.server = Server(PROGRAM)
-        cls.server.start()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.server.__exit__()
+        Server.share(cls, PROGRAM)
 
     def make_key(self, scope="admin", **more):
         answer = self.server.post("/v1/keys", {"name": "k", "scope": scope, "tenants": "all", **more})

@@ -58,15 +58,8 @@ class TenantsTest(unittest.TestCase):
             self.ok(server.put(f"/v1/tenants/{tenant}"))
         return server
 
-    def ok(self, answer, status=200):
-        self.assertEqual(answer.status, status, answer.body)
-        return answer.json
-
-    def refused(self, answer, status, code, part=""):
-        self.assertEqual(answer.status, status, answer.body)
-        self.assertEqual(answer.json["error"]["code"], code)
-        self.assertIn(part, answer.json["error"]["message"])
-        return answer.json["error"]
+    ok = staticmethod(Server.ok)
+    refused = staticmethod(Server.refused)
 
     def key(self, server, scope, tenants):
         return self.ok(server.post("/v1/keys", {"name": scope, "scope": scope, "tenants": tenants}), 201)["key"]
