@@ -66,19 +66,20 @@ Result<ApiKey> read_key_request(const RouteCall& call, ApiKey key) {
 Result<HttpResponse> make_api_key(Services& services, const RouteCall& call) {
   NewKey made = make_key("", Scope::read, services.now());
   TRY_ASSIGN(made.key, read_key_request(call, made.key));
-  for (const std::string& tenant : made.key.tenants.names()) {
-    if (services.tenants.has(tenant)) continue;
-    return refusal(422, "invalid_configuration",
-                   fmt::format("tenants: there is no tenant {}; PUT /v1/tenants/{{tenant}} makes one", quoted(tenant)));
-  }
   Node& node = services.host.node();
-  const auto stored = node.call<Document>([&](Round& /*round*/) -> Result<Document> {
-    return node.store().admin().put_document(
+  TRY(node.call<void>([&](Round& round) -> Result<void> {
+    // In the round: a deletion that has begun by now takes nothing from a key that comes after it.
+    for (const std::string& tenant : made.key.tenants.names()) {
+      if (services.tenants.has(tenant)) continue;
+      return invalid_configuration(
+          fmt::format("tenants: there is no tenant {}; PUT /v1/tenants/{{tenant}} makes one", quoted(tenant)));
+    }
+    TRY(node.store().admin().put_document(
         {.key = {.tenant = {}, .kind = std::string(kKeyKind), .name = made.key.id}, .body = write_key(made.key)},
-        word_of(call.caller, "", "key.make", made.key.id));
-  });
-  if (!stored) return std::unexpected(stored.error());
-  services.keys.put(made.key);
+        word_of(call.caller, "", "key.make", made.key.id)));
+    round.on_commit.emplace_back([&services, key = made.key] { services.keys.put(key); });
+    return {};
+  }));
   JsonObject answer;
   answer.text("id", made.key.id).text("key", made.text);
   return json_answer(201, answer.str());
@@ -96,11 +97,12 @@ Result<HttpResponse> delete_key(Services& services, const RouteCall& call) {
   if (!services.keys.find(id)) return failed(ErrorCode::not_found, fmt::format("there is no key {}", quoted(id)));
   if (id == call.caller.id) return failed(ErrorCode::conflict, "a key cannot delete itself: use another admin key");
   Node& node = services.host.node();
-  TRY(node.call<void>([&](Round& /*round*/) {
-    return node.store().admin().delete_document({.tenant = {}, .kind = std::string(kKeyKind), .name = id},
-                                                word_of(call.caller, "", "key.delete", id));
+  TRY(node.call<void>([&](Round& round) -> Result<void> {
+    TRY(node.store().admin().delete_document({.tenant = {}, .kind = std::string(kKeyKind), .name = id},
+                                             word_of(call.caller, "", "key.delete", id)));
+    round.on_commit.emplace_back([&services, id] { services.keys.remove(id); });
+    return {};
   }));
-  services.keys.remove(id);
   return HttpResponse{.status = 204};
 }
 

@@ -52,6 +52,22 @@ HttpResponse no_tenant(std::string_view tenant) {
   return refusal(404, "tenant_not_found", fmt::format("there is no tenant {}", quoted(tenant)));
 }
 
+HttpResponse beyond_scope(Scope scope) {
+  return refusal(403, "forbidden", fmt::format("a key of scope {} may not do this", to_string(scope)));
+}
+
+HttpResponse tenant_goes(std::string_view tenant) {
+  return refusal(
+      409, "conflict",
+      fmt::format("tenant {} is being deleted: nothing is written under it until that is over", quoted(tenant)));
+}
+
+// What is left of a tenant that is being deleted can be looked at. To delete it once more is to ask whether it is done.
+bool writes_under_tenant(const Route& route, const std::vector<std::string>& params) {
+  const bool looks = route.method == Method::get || route.method == Method::head;
+  return is_of_tenant(route) && (route.writes || (!looks && params.size() > 1));
+}
+
 // Whether nobody waits for the answer any more. Who only says that he sends nothing more may still read: he is believed
 // while lines are short.
 bool is_abandoned(ClientState client, std::chrono::steady_clock::duration waited) {
@@ -66,13 +82,16 @@ constexpr std::chrono::milliseconds kFresh(500);
 constexpr std::chrono::milliseconds kOldKeys(500);
 
 // Until the calls are gone, which is before all others are.
-void end_calls_of_old_keys(const std::weak_ptr<OpenCalls>& calls, Timers& timers, const KeyRing& keys, Store& store) {
-  timers.after(kOldKeys, [calls, &timers, &keys, &store] {
+void end_calls_of_old_keys(const std::weak_ptr<OpenCalls>& calls, const Services& services) {
+  services.timers.after(kOldKeys, [calls, &services] {
     const auto open = calls.lock();
     if (!open) return;
-    const Instant now = store.jobs().now();
-    open->end_unless([&](std::string_view key) { return keys.caller(key, now).has_value(); });
-    end_calls_of_old_keys(calls, timers, keys, store);
+    open->end_unless([&, now = services.now()](const OpenCalls::Owner& owner) {
+      const bool is_signed_in = owner.session.empty() || reopened(Hole::session_outlives_key) ||
+                                services.sessions.stands(owner.session, Services::real_now());
+      return is_signed_in && services.keys.caller(owner.key, now).has_value();
+    });
+    end_calls_of_old_keys(calls, services);
   });
 }
 
@@ -110,7 +129,8 @@ Api::Api(Services& services) : services_(services) {
     sessions.end_of_key(id);
     calls->end(id);
   });
-  end_calls_of_old_keys(calls_, services_.timers, services_.keys, services_.store);
+  services_.sessions.on_end([calls = calls_](std::string_view id) { calls->end_session(id); });
+  end_calls_of_old_keys(calls_, services_);
 }
 
 std::expected<Caller, HttpResponse> Api::caller_of(const HttpRequest& request, Shown shown) const {
@@ -134,14 +154,15 @@ std::expected<Caller, HttpResponse> Api::caller_of(const HttpRequest& request, S
     if (!looks && shown == Shown::by_page && !is_our_own_page(request, *session)) {
       return std::unexpected(refusal(403, "forbidden", "a write with a session needs its token and our own origin"));
     }
-    caller->by_session = true;
+    caller->session = session->id;
     return *std::move(caller);
   }
   return std::unexpected(unauthorized("a key is needed: Authorization: Bearer KEY"));
 }
 
-std::expected<Api::Admitted, HttpResponse> Api::admit(const HttpRequest& request) const {
-  const std::uint64_t changes = services_.keys.changes();  // before the look at the key
+std::expected<Api::Admitted, HttpResponse> Api::admit(const HttpRequest& request, Charge charge) const {
+  const Looked looked{.key_changes = services_.keys.changes(),  // before the look at the key
+                      .at = std::chrono::steady_clock::now()};
   Router::Match match = router_->match(request);
   if (match.route == nullptr) {
     // Which calls there are is not told to everybody. Nothing is done here, so that a cookie is enough.
@@ -155,21 +176,11 @@ std::expected<Api::Admitted, HttpResponse> Api::admit(const HttpRequest& request
   const bool asks_for_key = route.needs != Needs::nothing && route.needs != Needs::signature;
   auto caller = asks_for_key ? caller_of(request, Shown::by_page) : std::expected<Caller, HttpResponse>();
   if (!caller) return std::unexpected(std::move(caller.error()));
-  auto reach = reach_of(route, request, match.params, *caller);
+  auto reach = reach_of(route, request.path, match.params, *caller);
   if (!reach) return std::unexpected(std::move(reach.error()));
-  if (!suffices(caller->scope, route.needs)) {
-    return std::unexpected(
-        refusal(403, "forbidden", fmt::format("a key of scope {} may not do this", to_string(caller->scope))));
-  }
+  if (!suffices(caller->scope, route.needs)) return std::unexpected(beyond_scope(caller->scope));
   if (is_of_tenant(route) && services_.tenants.is_being_deleted(reach->tenant())) {
-    // What is left can be looked at. To delete it once more is to ask whether it is done.
-    const bool looks = request.method == Method::get || request.method == Method::head;
-    if (route.writes || (!looks && match.params.size() > 1)) {
-      return std::unexpected(
-          refusal(409, "conflict",
-                  fmt::format("tenant {} is being deleted: nothing is written under it until that is over",
-                              quoted(reach->tenant()))));
-    }
+    if (writes_under_tenant(route, match.params)) return std::unexpected(tenant_goes(reach->tenant()));
   } else {
     const bool may_make = caller->scope == Scope::admin && route.writes;
     if (is_of_tenant(route) && !may_make && !services_.tenants.has(reach->tenant())) {
@@ -177,7 +188,7 @@ std::expected<Api::Admitted, HttpResponse> Api::admit(const HttpRequest& request
     }
   }
   // An admin may always put a quota right.
-  if (is_of_tenant(route) && caller->scope != Scope::admin) {
+  if (charge == Charge::once && is_of_tenant(route) && caller->scope != Scope::admin) {
     const auto refused = services_.quotas.call(reach->tenant(), QuotaBook::Clock::now());
     if (refused) return std::unexpected(over_quota(*refused));
   }
@@ -185,11 +196,10 @@ std::expected<Api::Admitted, HttpResponse> Api::admit(const HttpRequest& request
                   .params = std::move(match.params),
                   .caller = *std::move(caller),
                   .reach = *std::move(reach),
-                  .key_changes = changes,
-                  .at = std::chrono::steady_clock::now()};
+                  .looked = looked};
 }
 
-std::expected<Reach, HttpResponse> Api::reach_of(const Route& route, const HttpRequest& request,
+std::expected<Reach, HttpResponse> Api::reach_of(const Route& route, std::string_view path,
                                                  const std::vector<std::string>& params, const Caller& caller) {
   switch (route.about) {
     case About::nothing: return Reach();
@@ -203,7 +213,7 @@ std::expected<Reach, HttpResponse> Api::reach_of(const Route& route, const HttpR
     case About::one_tenant:
       // Foreign and absent look the same. (invariant 28)
       if (is_of_tenant(route) && !caller.may_see(params.front())) return std::unexpected(no_tenant(params.front()));
-      if (reopened(Hole::raw_path) && !request.path.starts_with("/v1/tenants/")) {
+      if (reopened(Hole::raw_path) && !path.starts_with("/v1/tenants/")) {
         return Reach::misread(params.front(), caller.tenants);
       }
       return Reach::one(params.front());
@@ -212,7 +222,7 @@ std::expected<Reach, HttpResponse> Api::reach_of(const Route& route, const HttpR
 }
 
 std::optional<HttpResponse> Api::on_head(HttpRequest& head, std::size_t& body_max) const {
-  auto admitted = admit(head);
+  auto admitted = admit(head, Charge::once);
   if (!admitted) {
     if (services_.on_request && services_.wants_requests()) {
       services_.on_request({.method = head.method, .path = head.path, .status = admitted.error().status});
@@ -233,10 +243,8 @@ void Api::dispatch(HttpRequest request, Reply reply) const {
   const auto admitted = std::static_pointer_cast<Admitted>(std::exchange(request.admitted, nullptr));
   CHECK(admitted);
   // A body may have taken its time, and the key may be gone since its head was looked at.
-  const bool is_old =
-      services_.keys.changes() != admitted->key_changes || std::chrono::steady_clock::now() - admitted->at > kFresh;
-  if (is_old) {
-    auto again = admit(request);
+  if (is_old(admitted->looked)) {
+    auto again = admit(request, Charge::not_again);
     if (!again) return reply->send(std::move(again.error()));
     *admitted = *std::move(again);
   }
@@ -250,16 +258,7 @@ void Api::dispatch(HttpRequest request, Reply reply) const {
                  .reach = std::move(admitted->reach),
                  .params = std::move(admitted->params),
                  .reply = std::move(reply)};
-  if (route.lasts) made.reply = ending_with_key(calls_, made.caller.id, std::move(made.reply));
-  const bool is_new = is_of_tenant(route) && route.writes && !services_.tenants.has(made.tenant()) &&
-                      !services_.tenants.is_being_deleted(made.tenant());
-  if (is_new) {
-    if (const auto checked = check_name("tenant", made.tenant()); !checked) {
-      return made.reply->send(refusal(checked.error(), "tenant"));
-    }
-    made.reply = making_tenant(services_, made.tenant(), made.caller.actor(), std::move(made.reply));
-  }
-  call(route, std::move(made), request.payer.empty() ? request.peer : request.payer);
+  call(route, std::move(made), admitted->looked, request.payer.empty() ? request.peer : request.payer);
 }
 
 WorkPool* Api::pool_of(const Route& route, const CallRequest& request) const {
@@ -273,17 +272,72 @@ WorkPool* Api::pool_of(const Route& route, const CallRequest& request) const {
   return &services_.large_pool;
 }
 
-void Api::call(const Route& route, RouteCall call, std::string_view whose) const {
+bool Api::is_old(const Looked& looked) const {
+  return services_.keys.changes() != looked.key_changes || std::chrono::steady_clock::now() - looked.at > kFresh;
+}
+
+std::optional<Caller> Api::caller_now(const Caller& caller) const {
+  if (caller.by_session()) {
+    if (reopened(Hole::session_outlives_key)) return caller;
+    if (!services_.sessions.stands(caller.session, Services::real_now())) return std::nullopt;
+  }
+  auto now = services_.keys.caller(caller.id, services_.now());
+  if (now) now->session = caller.session;
+  return now;
+}
+
+std::optional<HttpResponse> Api::look_again(const Route& route, RouteCall& call) const {
+  auto caller = caller_now(call.caller);
+  if (!caller) {
+    return unauthorized("the key was revoked, has become too old, or has signed out, while the call waited");
+  }
+  if (*caller == call.caller) return std::nullopt;
+  auto reach = reach_of(route, route.path, call.params, *caller);
+  if (!reach) return std::move(reach.error());
+  if (!suffices(caller->scope, route.needs)) return beyond_scope(caller->scope);
+  call.caller = *std::move(caller);
+  call.reach = *std::move(reach);
+  return std::nullopt;
+}
+
+std::optional<HttpResponse> Api::enter_tenant(const Route& route, RouteCall& call) const {
+  if (!writes_under_tenant(route, call.params)) return std::nullopt;
+  Tenants::Entered entered = services_.tenants.enter(call.tenant());
+  if (entered.fate == Tenants::Fate::being_deleted) return tenant_goes(call.tenant());
+  // One that is parked writes nothing by itself.
+  if (!route.lasts) call.reply = writing_under(std::move(entered.held), std::move(call.reply));
+  if (entered.fate == Tenants::Fate::there) return std::nullopt;
+  if (call.caller.scope != Scope::admin || !route.writes) return no_tenant(call.tenant());
+  if (const auto checked = check_name("tenant", call.tenant()); !checked) return refusal(checked.error(), "tenant");
+  call.reply = making_tenant(services_, call.tenant(), call.caller.actor(), std::move(call.reply));
+  return std::nullopt;
+}
+
+void Api::begin(const Route& route, RouteCall call, const Looked& looked) const {
+  const bool has_key = !call.caller.id.empty();
+  if (has_key && (call.caller.by_session() || is_old(looked))) {
+    if (auto refused = look_again(route, call)) return call.reply->send(*std::move(refused));
+  }
+  if (route.lasts && has_key) {
+    const auto stands = [this, caller = call.caller] { return caller_now(caller) == caller; };
+    call.reply =
+        ending_with_key(calls_, {.key = call.caller.id, .session = call.caller.session}, stands, std::move(call.reply));
+  }
+  if (auto refused = enter_tenant(route, call)) return call.reply->send(*std::move(refused));
+  route.call(std::move(call));
+}
+
+void Api::call(const Route& route, RouteCall call, const Looked& looked, std::string_view whose) const {
   WorkPool* const pool = pool_of(route, call.request);
-  if (pool == nullptr) return route.call(std::move(call));
+  if (pool == nullptr) return begin(route, std::move(call), looked);
   if (reopened(Hole::login_in_shared_pool)) whose = {};  // one line for all
   const Reply reply = call.reply;
   auto held = std::make_shared<RouteCall>(std::move(call));
-  const bool taken = pool->run(whose, [&route, held, since = std::chrono::steady_clock::now()] {
+  const bool taken = pool->run(whose, [this, &route, held, looked, since = std::chrono::steady_clock::now()] {
     if (is_abandoned(held->reply->client(), std::chrono::steady_clock::now() - since)) {
       return held->reply->send(refusal(503, "client_gone", "the client was gone before its call began"));
     }
-    route.call(std::move(*held));
+    begin(route, std::move(*held), looked);
   });
   if (!taken) reply->send(busy_response(503, "store_unavailable", "too many calls wait; try again"));
 }

@@ -30,24 +30,37 @@ class Api {
   void dispatch(HttpRequest request, Reply reply) const;
 
  private:
+  // When a key was looked at.
+  struct Looked {
+    std::uint64_t key_changes = 0;  // of the key ring
+    std::chrono::steady_clock::time_point at;
+  };
   struct Admitted {
     const Route* route = nullptr;
     std::vector<std::string> params;
     Caller caller;
     Reach reach;
-    std::uint64_t key_changes = 0;  // of the key ring, when the key was looked at
-    std::chrono::steady_clock::time_point at;
+    Looked looked;
   };
-  // Or the refusal.
-  std::expected<Admitted, HttpResponse> admit(const HttpRequest& request) const;
+  // Or the refusal. A call is charged once, however often it is looked at.
+  enum class Charge : std::uint8_t { once, not_again };
+  std::expected<Admitted, HttpResponse> admit(const HttpRequest& request, Charge charge) const;
   // Whose the key or session is. A write with a session must show that our own page makes it.
   enum class Shown : std::uint8_t { by_page, by_anybody };
   std::expected<Caller, HttpResponse> caller_of(const HttpRequest& request, Shown shown) const;
   // The one place that decides what a call may touch. Or the refusal.
-  static std::expected<Reach, HttpResponse> reach_of(const Route& route, const HttpRequest& request,
+  static std::expected<Reach, HttpResponse> reach_of(const Route& route, std::string_view path,
                                                      const std::vector<std::string>& params, const Caller& caller);
+  // What this caller may now; nothing if his key or session is no more.
+  std::optional<Caller> caller_now(const Caller& caller) const;
   // In the line of `whose`, if it does not run here.
-  void call(const Route& route, RouteCall call, std::string_view whose) const;
+  void call(const Route& route, RouteCall call, const Looked& looked, std::string_view whose) const;
+  // At the end of the line: whether the caller may still do it, and whether there is still a tenant to do it under.
+  void begin(const Route& route, RouteCall call, const Looked& looked) const;
+  bool is_old(const Looked& looked) const;
+  // Or the refusal.
+  std::optional<HttpResponse> look_again(const Route& route, RouteCall& call) const;
+  std::optional<HttpResponse> enter_tenant(const Route& route, RouteCall& call) const;
   // Where it runs; null: here.
   WorkPool* pool_of(const Route& route, const CallRequest& request) const;
 

@@ -53,10 +53,34 @@ class FirstWriteReply final : public ReplySink {
   const Reply reply_;
 };
 
+class WritingReply final : public ReplySink {
+ public:
+  WritingReply(std::shared_ptr<void> held, Reply reply) : held_(std::move(held)), reply_(std::move(reply)) {}
+  WritingReply(const WritingReply&) = delete;
+  WritingReply& operator=(const WritingReply&) = delete;
+  ~WritingReply() override = default;
+
+  void send(HttpResponse response) override {
+    reply_->send(std::move(response));
+    held_.reset();
+  }
+  std::shared_ptr<Stream> stream(HttpResponse head) override { return reply_->stream(std::move(head)); }
+  void on_gone(std::function<void()> gone) override { reply_->on_gone(std::move(gone)); }
+  ClientState client() const override { return reply_->client(); }
+
+ private:
+  std::shared_ptr<void> held_;
+  const Reply reply_;
+};
+
 }  // namespace
 
 Reply making_tenant(Services& services, std::string tenant, std::string actor, Reply reply) {
   return std::make_shared<FirstWriteReply>(services, std::move(tenant), std::move(actor), std::move(reply));
+}
+
+Reply writing_under(std::shared_ptr<void> held, Reply reply) {
+  return std::make_shared<WritingReply>(std::move(held), std::move(reply));
 }
 
 }  // namespace carillon::server

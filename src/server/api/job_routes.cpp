@@ -41,7 +41,7 @@ struct ByHand {
 };
 
 std::optional<ByHand> by_hand(const RouteCall& call) {
-  if (!call.caller.by_session) return std::nullopt;
+  if (!call.caller.by_session()) return std::nullopt;
   return ByHand{.tenant = call.tenant(), .actor = call.caller.actor()};
 }
 

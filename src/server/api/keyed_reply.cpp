@@ -13,8 +13,8 @@ namespace {
 
 class KeyedReply final : public ReplySink, public std::enable_shared_from_this<KeyedReply> {
  public:
-  KeyedReply(std::shared_ptr<OpenCalls> calls, std::string key, Reply reply)
-      : calls_(std::move(calls)), key_(std::move(key)), reply_(std::move(reply)) {}
+  KeyedReply(std::shared_ptr<OpenCalls> calls, OpenCalls::Owner owner, std::function<bool()> stands, Reply reply)
+      : calls_(std::move(calls)), owner_(std::move(owner)), stands_(std::move(stands)), reply_(std::move(reply)) {}
   KeyedReply(const KeyedReply&) = delete;
   KeyedReply& operator=(const KeyedReply&) = delete;
   ~KeyedReply() override { close(); }
@@ -26,7 +26,9 @@ class KeyedReply final : public ReplySink, public std::enable_shared_from_this<K
 
   std::shared_ptr<Stream> stream(HttpResponse head) override {
     std::shared_ptr<Stream> stream = reply_->stream(std::move(head));
-    if (stream) calls_->add_stream(key_, stream);
+    if (!stream) return stream;
+    calls_->add_stream(owner_, stream);
+    if (!stands_()) stream->end();
     return stream;
   }
 
@@ -35,7 +37,7 @@ class KeyedReply final : public ReplySink, public std::enable_shared_from_this<K
       const std::scoped_lock lock(mutex_);
       if (closed_) return;  // answered already
       gone_ = std::move(gone);
-      number_ = calls_->add(key_, [weak = weak_from_this()] {
+      number_ = calls_->add(owner_, [weak = weak_from_this()] {
         if (const auto open = weak.lock()) open->key_ended();
       });
     }
@@ -43,6 +45,7 @@ class KeyedReply final : public ReplySink, public std::enable_shared_from_this<K
       const auto open = weak.lock();
       if (const auto taken = open ? open->close() : nullptr) taken();
     });
+    if (!stands_()) key_ended();
   }
 
   ClientState client() const override { return reply_->client(); }
@@ -61,12 +64,14 @@ class KeyedReply final : public ReplySink, public std::enable_shared_from_this<K
     if (!taken) return;  // it is being answered
     taken();
     HttpResponse refused =
-        refusal(401, "unauthorized", "the key was revoked, or has become too old, while the call waited");
+        refusal(401, "unauthorized",
+                "the key was revoked or changed, has become too old, or has signed out, while the call waited");
     reply_->send(std::move(refused));
   }
 
   const std::shared_ptr<OpenCalls> calls_;
-  const std::string key_;
+  const OpenCalls::Owner owner_;
+  const std::function<bool()> stands_;
   const Reply reply_;
   std::mutex mutex_;
   bool closed_ = false;
@@ -76,8 +81,9 @@ class KeyedReply final : public ReplySink, public std::enable_shared_from_this<K
 
 }  // namespace
 
-Reply ending_with_key(const std::shared_ptr<OpenCalls>& calls, std::string key, Reply reply) {
-  return std::make_shared<KeyedReply>(calls, std::move(key), std::move(reply));
+Reply ending_with_key(const std::shared_ptr<OpenCalls>& calls, OpenCalls::Owner owner, std::function<bool()> stands,
+                      Reply reply) {
+  return std::make_shared<KeyedReply>(calls, std::move(owner), std::move(stands), std::move(reply));
 }
 
 }  // namespace carillon::server

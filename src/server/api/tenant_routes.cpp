@@ -16,9 +16,14 @@ namespace {
 
 // A small one is gone before the answer; of others it says that it goes on.
 constexpr std::chrono::seconds kWaitForDeletion(2);
+// For calls that write under it and have begun already.
+constexpr std::chrono::seconds kWaitForWriters(5);
 constexpr std::size_t kSchedulesNamed = 20;
+constexpr std::size_t kKeysAtOnce = 500;
 
-DocumentKey key_document(const ApiKey& key) { return {.tenant = {}, .kind = std::string(kKeyKind), .name = key.id}; }
+DocumentKey key_document(std::string id) {
+  return {.tenant = {}, .kind = std::string(kKeyKind), .name = std::move(id)};
+}
 
 // Of one that is being deleted, how far that is.
 Result<std::string> shown_tenant(const Services& services, const std::string& tenant) {
@@ -85,62 +90,83 @@ Result<std::optional<HttpResponse>> what_lives(Services& services, const std::st
                  details.str());
 }
 
-// The keys that are for this tenant, among others or alone.
-std::vector<ApiKey> keys_of(const Services& services, const std::string& tenant) {
-  std::vector<ApiKey> keys = services.keys.all();
-  std::erase_if(keys, [&](const ApiKey& key) { return key.tenants.is_all() || !key.tenants.has(tenant); });
-  return keys;
+// The keys that are for this tenant, among others or alone, as this round's transaction sees them: the ring does not
+// know yet what the same round has made or revoked before.
+Result<std::vector<ApiKey>> keys_of(AdminStore& admin, const std::string& tenant) {
+  std::vector<ApiKey> keys;
+  DocumentKey after = key_document("");
+  while (true) {
+    TRY_ASSIGN(const std::vector<Document> page, admin.documents_above(after, kKeysAtOnce));
+    for (const Document& document : page) {
+      if (!document.key.tenant.empty() || document.key.kind != kKeyKind) return keys;
+      TRY_ASSIGN(ApiKey key, read_key(document.key.name, document.body));
+      if (!key.tenants.is_all() && key.tenants.has(tenant)) keys.push_back(std::move(key));
+    }
+    if (page.size() < kKeysAtOnce) return keys;
+    after = page.back().key;
+  }
+}
+
+// Its keys are for it no more. The ring follows commits in their order.
+Result<void> take_from_keys(Services& services, Round& round, const RouteCall& call) {
+  AdminStore& admin = services.host.node().store().admin();
+  TRY_ASSIGN(std::vector<ApiKey> keys, keys_of(admin, call.tenant()));
+  for (ApiKey& key : keys) {
+    key.tenants.remove(call.tenant());
+    if (key.tenants.is_nobody()) {
+      TRY(admin.delete_document(key_document(key.id), word_of(call.caller, "", "key.delete", key.id)));
+      round.on_commit.emplace_back([&services, id = key.id] { services.keys.remove(id); });
+    } else {
+      TRY(admin.put_document({.key = key_document(key.id), .body = write_key(key)},
+                             word_of(call.caller, "", "key.change", key.id)));
+      round.on_commit.emplace_back([&services, key] { services.keys.put(key); });
+    }
+  }
+  return {};
 }
 
 // In one transaction: from here on it goes on by itself, whatever happens to this process.
-Result<void> begin_erasure(Services& services, const RouteCall& call, const std::vector<ApiKey>& keys) {
+Result<void> begin_erasure(Services& services, const RouteCall& call) {
   Node& node = services.host.node();
   return node.call<void>([&](Round& round) -> Result<void> {
-    AdminStore& admin = node.store().admin();
-    for (ApiKey key : keys) {
-      key.tenants.remove(call.tenant());
-      if (key.tenants.is_nobody()) {
-        TRY(admin.delete_document(key_document(key), word_of(call.caller, "", "key.delete", key.id)));
-      } else {
-        TRY(admin.put_document({.key = key_document(key), .body = write_key(key)},
-                               word_of(call.caller, "", "key.change", key.id)));
-      }
-    }
+    TRY(take_from_keys(services, round, call));
     JsonObject was;
     was.text("tenant", call.tenant());
-    TRY(admin.append_audit(word_of(call.caller, "", "tenant.delete", call.tenant()), old_fields(was)));
-    return node.erasure().begin(round, call.tenant());
+    TRY(node.store().admin().append_audit(word_of(call.caller, "", "tenant.delete", call.tenant()), old_fields(was)));
+    TRY(node.erasure().begin(round, call.tenant()));
+    round.on_commit.emplace_back([&services, &node, tenant = call.tenant()] {
+      services.handlers.remove_all(tenant);
+      services.hooks.remove_all(tenant);
+      node.serving_changed(tenant);
+    });
+    return {};
   });
+}
+
+// First nobody else writes under it, then it is looked at: what came before is seen. Or the refusal.
+Result<std::optional<HttpResponse>> end_tenant(Services& services, const RouteCall& call) {
+  const std::string& tenant = call.tenant();
+  if (!services.tenants.wait_for_writers(tenant, kWaitForWriters)) {
+    return refusal(409, "conflict",
+                   fmt::format("calls that write under tenant {} are still under way: try again", quoted(tenant)));
+  }
+  TRY_ASSIGN(auto lives, what_lives(services, tenant));
+  if (lives) return lives;
+  TRY(begin_erasure(services, call));
+  return std::nullopt;
 }
 
 Result<HttpResponse> delete_tenant(Services& services, const RouteCall& call) {
   TRY(QueryFields(call.request).finish());
   const std::string& tenant = call.tenant();
   if (tenant == kDefaultTenant) return failed(ErrorCode::conflict, "the tenant default is always there");
-  // First nobody else writes under it, then it is looked at: what came before is seen.
   if (services.tenants.begin_deleting(tenant)) {
-    const auto lives = what_lives(services, tenant);
-    if (!lives || *lives) {
+    auto refused = end_tenant(services, call);
+    if (!refused || *refused) {
       services.tenants.keep(tenant);
-      if (!lives) return std::unexpected(lives.error());
-      return **lives;
+      if (!refused) return std::unexpected(refused.error());
+      return **std::move(refused);
     }
-    const std::vector<ApiKey> keys = keys_of(services, tenant);
-    if (const auto begun = begin_erasure(services, call, keys); !begun) {
-      services.tenants.keep(tenant);
-      return std::unexpected(begun.error());
-    }
-    for (ApiKey key : keys) {
-      key.tenants.remove(tenant);
-      if (key.tenants.is_nobody()) {
-        services.keys.remove(key.id);
-      } else {
-        services.keys.put(std::move(key));
-      }
-    }
-    services.handlers.remove_all(tenant);
-    services.hooks.remove_all(tenant);
-    TRY(services.serving_changed(tenant));
   }
   if (services.tenants.wait_until_deleted(tenant, kWaitForDeletion)) return HttpResponse{.status = 204};
   TRY_ASSIGN(std::string shown, shown_tenant(services, tenant));

@@ -2,10 +2,13 @@
 // deleted: from then on, and until nothing of it is left, nothing is written under its name.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,10 +33,22 @@ class Tenants {
   void add(std::string tenant);
   std::vector<std::string> all() const;
 
+  // Somebody writes under it, until nobody holds `held` any more. Who is there when its deletion begins is waited for,
+  // and nobody comes in after that: so what a call has begun to write is erased with the rest, in memory too. Of one
+  // that is not there yet the first write may make it.
+  enum class Fate : std::uint8_t { there, absent, being_deleted };
+  struct Entered {
+    Fate fate = Fate::there;
+    std::shared_ptr<void> held;  // null if it is being deleted
+  };
+  Entered enter(std::string_view tenant);
+
   bool is_being_deleted(std::string_view tenant) const;
   std::vector<std::string> being_deleted() const;
   // False if it is already.
   bool begin_deleting(std::string_view tenant);
+  // Of one whose deletion has begun: whether all who wrote under it were done within that time.
+  bool wait_for_writers(std::string_view tenant, std::chrono::milliseconds longest) const;
   // It could not begin: it is there as before.
   void keep(std::string_view tenant);
   // Nothing of it is left.
@@ -42,10 +57,14 @@ class Tenants {
   bool wait_until_deleted(std::string_view tenant, std::chrono::milliseconds longest) const;
 
  private:
+  using Writers = std::atomic<std::uint64_t>;  // how many
+  using Names = std::map<std::string, std::shared_ptr<Writers>, std::less<>>;
+
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
-  std::set<std::string, std::less<>> names_{std::string(kDefaultTenant)};
-  std::set<std::string, std::less<>> being_deleted_;
+  Names names_{{std::string(kDefaultTenant), std::make_shared<Writers>(0)}};
+  Names being_deleted_;
+  Names absent_;  // only those under which somebody writes
 };
 
 }  // namespace carillon::server

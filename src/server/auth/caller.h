@@ -28,10 +28,12 @@ struct Caller {
   std::string id;  // of the key, for the audit trail
   Scope scope = Scope::read;
   TenantSet tenants;
-  bool by_session = false;  // somebody at the page
+  std::string session;  // its id, if it is somebody at the page; else none
 
+  bool by_session() const { return !session.empty(); }
   bool may_see(std::string_view tenant) const { return tenants.has(tenant); }
   std::string actor() const { return "key:" + id; }
+  friend bool operator==(const Caller&, const Caller&) = default;
 };
 
 }  // namespace carillon::server

@@ -31,6 +31,7 @@ std::string Sessions::make_login(std::string key, Instant now, std::chrono::minu
   std::string token = random_text(kTokenBytes);
   const std::scoped_lock lock(mutex_);
   std::erase_if(logins_, [&](const auto& entry) { return entry.second.until <= now; });
+  make_room(logins_, kLoginsOfKeyMax, [&](const Login& one) { return one.key == key; });
   make_room(logins_, kLoginsMax, [](const Login&) { return true; });
   logins_.insert_or_assign(sha256_hex(token), Login{.key = std::move(key), .until = now + length});
   return token;
@@ -45,13 +46,14 @@ std::optional<std::string> Sessions::use_login(std::string_view token, Instant n
 
 Sessions::Begun Sessions::begin(const Caller& caller, Instant now) {
   Begun begun{.cookie = random_text(kTokenBytes), .csrf = random_text(kTokenBytes)};
-  Session session{.key = caller.id, .csrf = begun.csrf, .until = now + kLength};
+  std::string id = sha256_hex(begun.cookie);
+  Session session{.id = id, .key = caller.id, .csrf = begun.csrf, .until = now + kLength};
   if (reopened(Hole::session_outlives_key)) session.copy = caller;
   const std::scoped_lock lock(mutex_);
   std::erase_if(sessions_, [&](const auto& entry) { return entry.second.until <= now; });
   make_room(sessions_, kOfKeyMax, [&](const Session& one) { return one.key == caller.id; });
   make_room(sessions_, kAllMax, [](const Session&) { return true; });
-  sessions_.insert_or_assign(sha256_hex(begun.cookie), std::move(session));
+  sessions_.insert_or_assign(std::move(id), std::move(session));
   return begun;
 }
 
@@ -62,9 +64,19 @@ std::optional<Sessions::Session> Sessions::find(std::string_view cookie, Instant
   return found->second;
 }
 
-void Sessions::end(std::string_view cookie) {
+bool Sessions::stands(std::string_view id, Instant now) const {
   const std::scoped_lock lock(mutex_);
-  sessions_.erase(sha256_hex(cookie));
+  const auto found = sessions_.find(id);
+  return found != sessions_.end() && found->second.until > now;
+}
+
+void Sessions::end(std::string_view cookie) {
+  const std::string id = sha256_hex(cookie);
+  {
+    const std::scoped_lock lock(mutex_);
+    if (sessions_.erase(id) == 0) return;
+  }
+  if (ended_) ended_(id);
 }
 
 void Sessions::end_of_key(std::string_view key) {

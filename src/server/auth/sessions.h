@@ -5,11 +5,13 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/instant.h"
 #include "server/auth/caller.h"
@@ -21,7 +23,8 @@ class Sessions {
   // The oldest make room.
   static constexpr std::size_t kOfKeyMax = 20;
   static constexpr std::size_t kAllMax = 1000;
-  static constexpr std::size_t kLoginsMax = 100;  // links that nobody has used yet
+  static constexpr std::size_t kLoginsOfKeyMax = 10;  // links that nobody has used yet
+  static constexpr std::size_t kLoginsMax = 100;
   static constexpr std::chrono::hours kLength{12};
 
   Sessions() = default;
@@ -35,6 +38,7 @@ class Sessions {
   std::optional<std::string> use_login(std::string_view token, Instant now);
 
   struct Session {
+    std::string id;    // not the cookie: nobody can act with it
     std::string key;   // its id
     std::string csrf;  // to be sent along with every write
     Instant until;
@@ -46,7 +50,11 @@ class Sessions {
   };
   Begun begin(const Caller& caller, Instant now);
   std::optional<Session> find(std::string_view cookie, Instant now);
+  // Whether the session of this id is not over.
+  bool stands(std::string_view id, Instant now) const;
   void end(std::string_view cookie);
+  // Called with the id of each that `end` has ended, after that. To be set before there are calls.
+  void on_end(std::function<void(std::string_view id)> ended) { ended_ = std::move(ended); }
   // The key is gone, or may something else: its sessions and links end.
   void end_of_key(std::string_view key);
 
@@ -55,9 +63,10 @@ class Sessions {
     std::string key;
     Instant until;
   };
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::map<std::string, Login, std::less<>> logins_;      // by the hash of the token
-  std::map<std::string, Session, std::less<>> sessions_;  // by the hash of the cookie
+  std::map<std::string, Session, std::less<>> sessions_;  // by the hash of the cookie, which is their id
+  std::function<void(std::string_view id)> ended_;
 };
 
 }  // namespace carillon::server

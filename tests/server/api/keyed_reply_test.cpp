@@ -33,7 +33,8 @@ class KeyedReplyTest : public ::testing::Test {
  protected:
   std::shared_ptr<OpenCalls> calls = std::make_shared<OpenCalls>();
   std::shared_ptr<KeyedTarget> told = std::make_shared<KeyedTarget>();
-  Reply reply = ending_with_key(calls, "k1", told);
+  Reply reply = ending_with_key(calls, {.key = "k1", .session = "s1"}, [this] { return stands; }, told);
+  bool stands = true;
   int taken_back = 0;
 };
 
@@ -86,17 +87,40 @@ TEST_F(KeyedReplyTest, NobodyKeepsItselfAlive) {
 TEST_F(KeyedReplyTest, AStreamEnds) {
   const std::shared_ptr<Stream> stream = reply->stream({});
   reply.reset();  // whoever asked for it is done
-  calls->end_unless([](std::string_view) { return true; });
+  calls->end_unless([](const OpenCalls::Owner&) { return true; });
   EXPECT_FALSE(told->open->ended);
-  calls->end_unless([](std::string_view key) { return key != "k1"; });
+  calls->end_unless([](const OpenCalls::Owner& owner) { return owner.key != "k1"; });
   EXPECT_TRUE(told->open->ended);
+}
+
+TEST_F(KeyedReplyTest, AStreamEndsWithItsSession) {
+  const std::shared_ptr<Stream> stream = reply->stream({});
+  calls->end_session("s2");
+  EXPECT_FALSE(told->open->ended);
+  calls->end_session("s1");
+  EXPECT_TRUE(told->open->ended);
+}
+
+// Who has changed the key by then has found nothing to end.
+TEST_F(KeyedReplyTest, AStreamThatBeginsAfterItsKeyHasChangedEnds) {
+  stands = false;
+  const std::shared_ptr<Stream> stream = reply->stream({});
+  EXPECT_TRUE(told->open->ended);
+}
+
+TEST_F(KeyedReplyTest, ACallThatIsParkedAfterItsKeyHasChangedIsRefused) {
+  stands = false;
+  reply->on_gone([this] { ++taken_back; });
+  EXPECT_EQ(taken_back, 1);
+  EXPECT_THAT(told->sent, ElementsAre(401));
+  EXPECT_EQ(calls->size(), 0U);
 }
 
 TEST_F(KeyedReplyTest, AStreamThatNobodyHoldsIsForgotten) {
   reply->stream({});
   EXPECT_EQ(calls->size(), 1U);
   told->open.reset();
-  calls->end_unless([](std::string_view) { return true; });
+  calls->end_unless([](const OpenCalls::Owner&) { return true; });
   EXPECT_EQ(calls->size(), 0U);
 }
 

@@ -114,6 +114,33 @@ TEST(Sessions, TheOldestMakeRoom) {
   EXPECT_FALSE(sessions.find(others, kNow));
 }
 
+TEST(Sessions, LinksOfAKeyMakeRoomForItsOwn) {
+  Sessions sessions;
+  const std::string others = sessions.make_login("other", kNow, 10min);
+  std::vector<std::string> links;
+  for (std::size_t i = 0; i <= Sessions::kLoginsOfKeyMax; ++i) {
+    links.push_back(sessions.make_login("busy", kNow + std::chrono::seconds(i), 10min));
+  }
+  EXPECT_FALSE(sessions.use_login(links.front(), kNow + 1min));
+  EXPECT_EQ(sessions.use_login(links[1], kNow + 1min), "busy");
+  EXPECT_EQ(sessions.use_login(others, kNow + 1min), "other");
+}
+
+TEST(Sessions, WhoIsSignedOutIsTold) {
+  Sessions sessions;
+  std::vector<std::string> ended;
+  sessions.on_end([&](std::string_view id) { ended.emplace_back(id); });
+  const std::string cookie = sessions.begin({.id = "k1"}, kNow).cookie;
+  const std::string id = sessions.find(cookie, kNow)->id;
+  EXPECT_TRUE(sessions.stands(id, kNow));
+  EXPECT_FALSE(sessions.stands(cookie, kNow));
+  EXPECT_FALSE(sessions.stands(id, kNow + Sessions::kLength));
+  sessions.end(cookie);
+  sessions.end(cookie);
+  EXPECT_FALSE(sessions.stands(id, kNow));
+  EXPECT_THAT(ended, ElementsAre(id));
+}
+
 TEST(Sessions, AKeysSessionsAndLinksEndWithIt) {
   Sessions sessions;
   const std::string link = sessions.make_login("k1", kNow, 10min);

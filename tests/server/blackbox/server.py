@@ -4,9 +4,12 @@ import http.client
 import json
 import os
 import re
+import select
 import signal
+import socket
 import subprocess
 import tempfile
+import time
 
 import jsonschema
 
@@ -173,3 +176,52 @@ class Server:
                 raise AssertionError(f"{method} {path} {answer.status}: {error.message} at {list(error.path)}") from None
             checked += 1
         return checked
+
+
+class Line:
+    """Calls of one key, so slow and so many that what is added after them waits in line."""
+
+    SLOW = {"trigger": "rrule:FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=29", "count": 1000, "timezone": "America/New_York"}
+    AT_ONCE = 12  # on a connection
+    LONG = 3.0    # seconds of work for two threads
+
+    def __init__(self, server, key):
+        self.server = server
+        self.key = key
+        self.connections = []
+        self.added = []
+
+    def connect(self, data):
+        connection = socket.create_connection(("127.0.0.1", self.server.port), timeout=60)
+        connection.sendall(data)
+        return connection
+
+    def call(self, method, path, body, headers=None):
+        text = json.dumps(body)
+        sent = {"Host": "x", "Content-Length": len(text), **(headers or {"Authorization": "Bearer " + self.key})}
+        if headers:
+            sent["Host"] = self.server.origin.split("//")[1]
+        return (f"{method} {path} HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in sent.items()) + "\r\n" + text).encode()
+
+    def __enter__(self):
+        began = time.monotonic()
+        assert self.server.post("/v1/preview", self.SLOW, key=self.key).status == 200
+        count = int(min(600, max(60, 2 * self.LONG / (time.monotonic() - began))))
+        for _ in range(0, count, self.AT_ONCE):
+            self.connections.append(self.connect(self.AT_ONCE * self.call("POST", "/v1/preview", self.SLOW)))
+        return self
+
+    def add(self, method, path, body, headers=None):
+        self.added.append(self.connect(self.call(method, path, body, headers)))
+
+    def waits(self):
+        """What was added has been let in, and none of it has an answer."""
+        time.sleep(0.3)
+        return not select.select(self.added, [], [], 0)[0]
+
+    def answers(self):
+        return [int(one.recv(12)[9:]) for one in self.added]
+
+    def __exit__(self, *_):
+        for one in self.connections + self.added:
+            one.close()

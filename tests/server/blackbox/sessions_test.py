@@ -1,4 +1,5 @@
-"""What a key has open ends with it: sessions, login links, event streams, parked calls, and a body that is still on its way."""
+"""What a key has open ends with it: sessions, login links, event streams, parked calls, calls that wait in line, and a body that is still on
+its way."""
 import datetime
 import http.client
 import json
@@ -9,7 +10,7 @@ import threading
 import time
 import unittest
 
-from server import Server
+from server import Line, Server
 
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 CONTROLS = "--controls" in sys.argv
@@ -135,6 +136,62 @@ class Sessions(unittest.TestCase):
                 answer = client.makefile("rb").read()
             self.assertIn(b" 401 ", answer.split(b"\r\n")[0])
         self.assertEqual(self.server.get(T + "/jobs?type=late.body").json["items"], [])
+
+    def test_calls_that_wait_in_line_do_nothing_once_their_key_is_revoked(self):
+        key = self.make_key()
+        with Line(self.server, key["key"]) as line:
+            line.add("POST", "/v1/keys", {"name": "reborn", "scope": "admin"})
+            line.add("PUT", T + "/limits/reborn", {"concurrency": 1})
+            self.assertTrue(line.waits(), "the line was too short to wait in")
+            self.assertEqual(self.server.call("DELETE", "/v1/keys/" + key["id"]).status, 204)
+            self.assertEqual(line.answers(), [401, 401])
+        self.assertNotIn("reborn", [one["name"] for one in self.server.get("/v1/keys").json["items"]])
+        self.assertEqual(self.server.get(T + "/limits/reborn").status, 404)
+
+    def test_calls_that_wait_in_line_do_nothing_once_their_session_is_over(self):
+        key = self.make_key()
+        session = self.session_of(key)
+        with Line(self.server, key["key"]) as line:
+            line.add("PUT", T + "/limits/after-logout", {"concurrency": 1}, headers=session)
+            self.assertTrue(line.waits(), "the line was too short to wait in")
+            self.assertEqual(self.server.post("/logout", key="", headers=session).status, 204)
+            self.assertEqual(line.answers(), [401])
+        self.assertEqual(self.server.get(T + "/limits/after-logout").status, 404)
+
+    def test_what_a_session_has_open_ends_with_it(self):
+        key = self.make_key()
+        ended, stays = self.session_of(key), self.session_of(key)
+        events = [Held(self.server, "GET", "/v1/events", headers=one) for one in (ended, stays)]
+        parked = Held(self.server, "POST", "/v1/leases", headers=ended, body={"worker": "w", "types": ["nothing.there"], "wait": "20s"})
+        time.sleep(0.5)
+        self.assertEqual(self.server.post("/logout", key="", headers=ended).status, 204)
+        self.all_end({"events": events[0], "leases": parked}, time.monotonic())
+        time.sleep(PROMPT)
+        self.assertIsNone(events[1].ended, "another session of the key goes on")
+        self.assertEqual(self.server.call("DELETE", "/v1/keys/" + key["id"]).status, 204)
+        self.assertIsNotNone(events[1].wait())
+
+    def test_a_call_is_charged_once_however_long_its_body_takes(self):
+        tenant = "/v1/tenants/charged"
+        self.assertEqual(self.server.put(tenant).status, 200)
+        key = self.make_key(scope="tenant", tenants=["charged"])
+        self.assertEqual(self.server.put(tenant + "/quotas", {"calls_per_second": 1}).status, 200)
+        time.sleep(1.1)
+        body = json.dumps({"type": "slow.body", "delay": "1h"}).encode()
+        with socket.create_connection(("127.0.0.1", self.server.port), timeout=30) as client:
+            client.sendall((f"POST {tenant}/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key['key']}\r\n"
+                            f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n").encode())
+            time.sleep(0.1)
+            self.assertEqual(self.server.call("DELETE", "/v1/keys/" + self.make_key()["id"]).status, 204)  # keys are looked at again
+            client.sendall(body)
+            answer = client.makefile("rb").read()
+        self.assertIn(b" 201 ", answer.split(b"\r\n")[0])
+
+    def test_a_key_drives_out_no_login_link_of_another(self):
+        link, reader = self.server.login, self.make_key(scope="read", tenants=["default"])
+        own = [self.server.post("/v1/login-links", key=reader["key"]).json["token"] for _ in range(101)]
+        self.assertEqual(self.server.sign_in({"token": link}).status, 200)
+        self.assertEqual([self.server.sign_in({"token": own[i]}).status for i in (90, 91, 100)], [401, 200, 200])
 
     def test_a_login_link_ends_with_its_key(self):
         with Server(PROGRAM) as server:

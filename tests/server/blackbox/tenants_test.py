@@ -8,7 +8,7 @@ import threading
 import time
 import unittest
 
-from server import Server
+from server import Line, Server
 
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 
@@ -245,6 +245,95 @@ class TenantsTest(unittest.TestCase):
         self.ok(server.put("/v1/tenants/acme"))
         self.expect_empty(server, "acme")
         self.assertEqual(server.get("/v1/tenants/acme", key=both).status, 404)
+
+    def test_calls_that_wait_in_line_write_nothing_under_the_next_tenant(self):
+        server = self.serve()
+        # One goes with the tenant, the other is for all and stays; neither may make a tenant.
+        for key in (self.key(server, "tenant", ["acme"]), self.key(server, "tenant", "all")):
+            with Line(server, key) as line:
+                line.add("PUT", "/v1/tenants/acme/handlers/call", {"kind": "webhook", "url": "https://example.com/"})
+                line.add("PUT", "/v1/tenants/acme/limits/own", {"concurrency": 1})
+                line.add("PUT", "/v1/tenants/acme/maintenance", {})
+                line.add("PUT", "/v1/tenants/acme/schedules/daily", {"trigger": {"kind": "every", "every": "24h"}, "job": {"type": "tick"}})
+                self.assertTrue(line.waits(), "the line was too short to wait in")
+                self.delete(server, "acme")
+                for status in line.answers():
+                    self.assertIn(status, (401, 404, 409))
+            self.ok(server.put("/v1/tenants/acme"))
+            self.expect_empty(server, "acme")
+            for one in self.ok(server.get("/v1/tenants/acme/jobs"))["items"]:
+                self.ok(server.post(f"/v1/tenants/acme/jobs/{one['id']}/cancel"))
+
+    ROUNDS = 30
+
+    def together(self, *calls):
+        """All at the same moment; their answers."""
+        start, answers = threading.Barrier(len(calls)), [None] * len(calls)
+
+        def run(i, call):
+            start.wait()
+            answers[i] = call()
+        threads = [threading.Thread(target=run, args=one) for one in enumerate(calls)]
+        for one in threads:
+            one.start()
+        for one in threads:
+            one.join()
+        return answers
+
+    def test_a_write_beside_the_deletion_is_erased_or_refused(self):
+        server = self.serve()
+        key = self.key(server, "tenant", "all")
+        path = "/v1/tenants/beside"
+        for _ in range(self.ROUNDS):
+            self.ok(server.put(path))
+            deleted, *_ = self.together(
+                lambda: server.call("DELETE", path),
+                lambda: server.put(path + "/limits/own", {"concurrency": 1}, key=key),
+                lambda: server.put(path + "/handlers/call", {"kind": "webhook", "url": "https://example.com/"}, key=key))
+            self.assertIn(deleted.status, (202, 204), deleted.body)
+            self.assertTrue(until(lambda: server.get(path).status == 404))
+            self.ok(server.put(path))
+            self.assertEqual(self.ok(server.get(path + "/limits"))["items"], [])
+            self.refused(server.get(path + "/handlers/call"), 404, "handler_not_found")
+
+    def test_a_key_that_is_revoked_beside_the_deletion_stays_revoked(self):
+        server = self.serve()
+        keys = []
+        for i in range(self.ROUNDS):
+            self.ok(server.put(f"/v1/tenants/r{i}"))
+            keys.append(self.key(server, "tenant", [f"r{i}", "globex"]))
+            answers = self.together(lambda: server.call("DELETE", f"/v1/tenants/r{i}"),
+                                    lambda: server.call("DELETE", "/v1/keys/" + keys[-1].split(".")[0]))
+            self.assertEqual([one.status for one in answers], [204, 204])
+            self.assertEqual(server.get("/v1/tenants/globex", key=keys[-1]).status, 401)
+        server.stop()
+        server.start()
+        self.assertEqual({server.get("/v1/tenants/globex", key=key).status for key in keys}, {401})
+
+    def test_two_tenants_that_are_deleted_together_leave_a_key_that_has_neither(self):
+        server = self.serve()
+        for i in range(self.ROUNDS):
+            pair = [f"a{i}", f"b{i}"]
+            for tenant in pair:
+                self.ok(server.put("/v1/tenants/" + tenant))
+            key = self.key(server, "tenant", pair + ["globex"])
+            self.together(*[lambda tenant=tenant: server.call("DELETE", "/v1/tenants/" + tenant) for tenant in pair])
+            shown = [one for one in self.ok(server.get("/v1/keys"))["items"] if one["id"] == key.split(".")[0]]
+            self.assertEqual(shown[0]["tenants"], ["globex"])
+            self.assertEqual([one["tenant"] for one in self.ok(server.get("/v1/tenants", key=key))["items"]], ["globex"])
+
+    def test_a_key_that_is_made_beside_the_deletion_does_not_open_the_next_tenant(self):
+        server = self.serve()
+        for i in range(self.ROUNDS):
+            path = f"/v1/tenants/m{i}"
+            self.ok(server.put(path))
+            deleted, made = self.together(lambda: server.call("DELETE", path),
+                                          lambda: server.post("/v1/keys", {"name": "k", "scope": "tenant", "tenants": [f"m{i}"]}))
+            self.assertEqual(deleted.status, 204)
+            self.assertIn(made.status, (201, 422), made.body)
+            self.ok(server.put(path))
+            if made.status == 201:
+                self.assertEqual(server.get(path, key=made.json["key"]).status, 401)
 
     def test_what_lives_is_refused_with_what_is_left(self):
         server = self.serve()
