@@ -9,7 +9,6 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -20,15 +19,16 @@
 #include "base/replaceable.h"
 #include "daemon/config_address.h"
 #include "daemon/data_files.h"
+#include "daemon/first_key.h"
 #include "daemon/key_file.h"
 #include "daemon/own_handlers.h"
 #include "daemon/rehearsal_mark.h"
 #include "daemon/reload.h"
+#include "daemon/remembering.h"
 #include "daemon/serve_settings.h"
 #include "daemon/signals.h"
 #include "engine/engine_host.h"
 #include "engine/open_store.h"
-#include "engine/tenant_erasure.h"
 #include "observe/crash_line.h"
 #include "observe/event_log.h"
 #include "observe/log.h"
@@ -64,22 +64,6 @@ constexpr WorkPool::Options kHookPool{
 constexpr std::chrono::seconds kKeepAlive(15);
 constexpr std::chrono::seconds kCountQuotas(1);
 constexpr std::chrono::minutes kLoginLength(10);
-constexpr std::size_t kDocumentsPage = 500;
-
-// ---- What the store knows -----------------------------------------------------------------------------------------
-
-// Every document of the store, page by page.
-Result<void> for_each_document(Store& store, const std::function<Result<void>(const Document&)>& visit) {
-  DocumentKey after;
-  for (;;) {
-    TRY_ASSIGN(const std::vector<Document> page, store.admin().documents_above(after, kDocumentsPage));
-    for (const Document& document : page) TRY(visit(document));
-    if (page.size() < kDocumentsPage) return {};
-    after = page.back().key;
-  }
-}
-
-// ---- The whole ----------------------------------------------------------------------------------------------------
 
 class Server {
  public:
@@ -141,7 +125,8 @@ class Server {
   Result<void> start() {
     TRY_ASSIGN(MadeHandlers made, make_handlers(config_));
     use_handlers(config_, std::move(made));
-    TRY(for_each_document(*store_, [this](const Document& document) { return remember(document); }));
+    TRY(remember_documents(
+        *store_, {.keys = keys_, .tenants = tenants_, .handlers = handlers_, .hooks = hooks_, .quotas = quotas_}));
     if (config_.event_log) {
       TRY_ASSIGN(EventLog log, EventLog::open(*config_.event_log));
       event_log_ = std::make_unique<EventLog>(std::move(log));
@@ -158,7 +143,7 @@ class Server {
         [this](HttpRequest request, Reply reply) { api_->dispatch(std::move(request), std::move(reply)); },
         [this](HttpRequest& head, std::size_t& body_max) { return api_->on_head(head, body_max); });
     TRY(http_->listen());
-    TRY(make_first_key());
+    TRY_ASSIGN(made_key_, make_first_key(*store_, keys_, config_));
     host_.on_event([this](const Event& event) {
       metrics_.hear(event);
       const Duration boot = boot_now();
@@ -319,59 +304,6 @@ class Server {
     if (!clock_ || clock_->speed() <= 1) return config_.tick;
     const auto shorter = static_cast<Duration::rep>(static_cast<double>(config_.tick.count()) / clock_->speed());
     return std::min<Duration>(config_.tick, std::max(kShortest, Duration(shorter)));
-  }
-
-  Result<void> remember(const Document& document) {
-    const DocumentKey& key = document.key;
-    // Such documents are of nobody and come before those of any tenant.
-    if (key.kind == kErasureKind) tenants_.begin_deleting(key.name);
-    if (tenants_.is_being_deleted(key.tenant)) return {};
-    if (!key.tenant.empty()) tenants_.add(key.tenant);
-    if (key.kind == kKeyKind) {
-      TRY_ASSIGN(ApiKey known, read_key(key.name, document.body));
-      for (const std::string& tenant : known.tenants.names()) tenants_.add(tenant);
-      keys_.put(std::move(known));
-    } else if (key.kind == kHandlerKind) {
-      TRY_ASSIGN(WebhookConfig config, read_stored_webhook(document.body));
-      handlers_.put(key.tenant, key.name, std::move(config));
-    } else if (key.kind == kHookKind) {
-      TRY_ASSIGN(HookConfig hook, read_stored_hook(document.body));
-      hooks_.put(key.tenant, key.name, std::move(hook));
-    } else if (key.kind == kQuotasKind) {
-      TRY_ASSIGN(const Quotas quotas, read_quotas(document.body));
-      quotas_.put(key.tenant, quotas);
-    }
-    return {};
-  }
-
-  // The operator's own, or one that is made at the first start.
-  Result<void> make_first_key() {
-    const Instant now = store_->jobs().now();
-    if (config_.admin_key) {
-      TRY_ASSIGN(const NewKey key, key_from_text(*config_.admin_key, now));
-      // The same one at each start is nothing new.
-      const auto known = keys_.find(key.key.id);
-      if (known && known->hash == key.key.hash && known->scope == Scope::admin && !known->expires_at) return {};
-      return store_key(key.key);
-    }
-    if (keys_.has_admin(now)) return {};
-    const std::filesystem::path path = key_path(config_.db);
-    TRY(check_key_path(path, config_.db, [this](std::string_view id) { return keys_.find(id).has_value(); }));
-    const NewKey key = make_key("admin", Scope::admin, now);
-    // First the file: a key that only the database knew would lock everybody out.
-    TRY(write_key_file(path, key.text));
-    made_key_ = true;
-    auto stored = store_key(key.key);
-    if (!stored) unlink(path.c_str());
-    return stored;
-  }
-
-  Result<void> store_key(const ApiKey& key) {
-    TRY(store_->admin().put_document(
-        {.key = {.tenant = {}, .kind = std::string(kKeyKind), .name = key.id}, .body = write_key(key)},
-        AuditWord{.tenant = {}, .actor = "server", .action = "key.make", .target = key.id}));
-    keys_.put(key);
-    return {};
   }
 
   void keep_streams_alive() {
