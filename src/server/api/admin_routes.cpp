@@ -5,6 +5,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/hole.h"
 #include "base/json.h"
 #include "base/json_writer.h"
 #include "core/job.h"
@@ -63,23 +64,38 @@ Result<ApiKey> read_key_request(const RouteCall& call, ApiKey key) {
   return key;
 }
 
+DocumentKey api_key_document(const std::string& id) {
+  return {.tenant = {}, .kind = std::string(kKeyKind), .name = id};
+}
+
+// Inside of a round, so that it comes wholly before or after whatever revokes the caller's key or deletes a tenant of
+// the new one. Or the refusal.
+Result<std::optional<HttpResponse>> store_api_key(Services& services, Round& round, const RouteCall& call,
+                                                  const ApiKey& key) {
+  AdminStore& admin = services.host.node().store().admin();
+  // What a key makes after it was revoked would outlast it.
+  const auto own = admin.document(api_key_document(call.caller.id));
+  if (!own && !reopened(Hole::session_outlives_key)) {
+    if (own.error().code != ErrorCode::not_found) return std::unexpected(own.error());
+    return refusal(401, "unauthorized", "the key was revoked while the call was under way");
+  }
+  for (const std::string& tenant : key.tenants.names()) {
+    if (services.tenants.has(tenant)) continue;
+    return invalid_configuration(
+        fmt::format("tenants: there is no tenant {}; PUT /v1/tenants/{{tenant}} makes one", quoted(tenant)));
+  }
+  TRY(admin.put_document({.key = api_key_document(key.id), .body = write_key(key)},
+                         word_of(call.caller, "", "key.make", key.id)));
+  round.on_commit.emplace_back([&services, key] { services.keys.put(key); });
+  return std::nullopt;
+}
+
 Result<HttpResponse> make_api_key(Services& services, const RouteCall& call) {
   NewKey made = make_key("", Scope::read, services.now());
   TRY_ASSIGN(made.key, read_key_request(call, made.key));
-  Node& node = services.host.node();
-  TRY(node.call<void>([&](Round& round) -> Result<void> {
-    // In the round: a deletion that has begun by now takes nothing from a key that comes after it.
-    for (const std::string& tenant : made.key.tenants.names()) {
-      if (services.tenants.has(tenant)) continue;
-      return invalid_configuration(
-          fmt::format("tenants: there is no tenant {}; PUT /v1/tenants/{{tenant}} makes one", quoted(tenant)));
-    }
-    TRY(node.store().admin().put_document(
-        {.key = {.tenant = {}, .kind = std::string(kKeyKind), .name = made.key.id}, .body = write_key(made.key)},
-        word_of(call.caller, "", "key.make", made.key.id)));
-    round.on_commit.emplace_back([&services, key = made.key] { services.keys.put(key); });
-    return {};
-  }));
+  TRY_ASSIGN(auto refused, services.host.node().call<std::optional<HttpResponse>>(
+                               [&](Round& round) { return store_api_key(services, round, call, made.key); }));
+  if (refused) return *std::move(refused);
   JsonObject answer;
   answer.text("id", made.key.id).text("key", made.text);
   return json_answer(201, answer.str());
@@ -98,8 +114,7 @@ Result<HttpResponse> delete_key(Services& services, const RouteCall& call) {
   if (id == call.caller.id) return failed(ErrorCode::conflict, "a key cannot delete itself: use another admin key");
   Node& node = services.host.node();
   TRY(node.call<void>([&](Round& round) -> Result<void> {
-    TRY(node.store().admin().delete_document({.tenant = {}, .kind = std::string(kKeyKind), .name = id},
-                                             word_of(call.caller, "", "key.delete", id)));
+    TRY(node.store().admin().delete_document(api_key_document(id), word_of(call.caller, "", "key.delete", id)));
     round.on_commit.emplace_back([&services, id] { services.keys.remove(id); });
     return {};
   }));

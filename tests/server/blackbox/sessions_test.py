@@ -148,6 +148,28 @@ class Sessions(unittest.TestCase):
         self.assertNotIn("reborn", [one["name"] for one in self.server.get("/v1/keys").json["items"]])
         self.assertEqual(self.server.get(T + "/limits/reborn").status, 404)
 
+    def test_a_key_makes_no_other_after_it_was_revoked(self):
+        revoked = []
+        for _ in range(30):
+            key = self.make_key()
+            revoked.append(key["id"])
+            start = threading.Barrier(3)
+
+            def make():
+                start.wait()
+                self.server.post("/v1/keys", {"name": "heir", "scope": "admin"}, key=key["key"])
+            makers = [threading.Thread(target=make) for _ in range(2)]
+            for one in makers:
+                one.start()
+            start.wait()
+            self.assertEqual(self.server.call("DELETE", "/v1/keys/" + key["id"]).status, 204)
+            for one in makers:
+                one.join()
+        rows = self.server.get("/v1/audit?limit=500").json["items"]  # the newest first: in the order of commits
+        for key in revoked:
+            deeds = [row["action"] for row in rows if row["actor"] == "key:" + key or row["target"] == key]
+            self.assertEqual(deeds[0], "key.delete", deeds)
+
     def test_calls_that_wait_in_line_do_nothing_once_their_session_is_over(self):
         key = self.make_key()
         session = self.session_of(key)
