@@ -22,6 +22,7 @@ class Sessions {
   static constexpr std::size_t kOfKeyMax = 20;
   static constexpr std::size_t kAllMax = 1000;
   static constexpr std::size_t kLoginsMax = 100;  // links that nobody has used yet
+  static constexpr std::size_t kBeginsMax = 30;   // of a key in a minute: each leaves a row in the audit trail
   static constexpr std::chrono::hours kLength{12};
 
   Sessions() = default;
@@ -44,6 +45,8 @@ class Sessions {
     std::string cookie;  // its value
     std::string csrf;
   };
+  // One more sign-in with the key of this id; how long to wait, if it had too many in this minute. `now` may go back.
+  std::optional<std::chrono::seconds> wait_to_begin(const std::string& key, Instant now);
   Begun begin(const Caller& caller, Instant now);
   std::optional<Session> find(std::string_view cookie, Instant now);
   void end(std::string_view cookie);
@@ -58,6 +61,8 @@ class Sessions {
   std::mutex mutex_;
   std::map<std::string, Login, std::less<>> logins_;      // by the hash of the token
   std::map<std::string, Session, std::less<>> sessions_;  // by the hash of the cookie
+  std::int64_t minute_ = 0;
+  std::map<std::string, std::size_t> begun_;  // in this minute, by key
 };
 
 }  // namespace carillon::server
