@@ -191,7 +191,7 @@ class Quotas(unittest.TestCase):
         self.assertEqual(self.call("POST", "/jobs", {**job, "payload": {"n": 2}}).status, 409, "another payload")
 
     def test_a_backfill_goes_on_as_there_is_room(self):
-        self.made("PUT", "/schedules/w", {"trigger": {"kind": "windows", "every": "1m"}, "job": {"type": "work"}})
+        self.made("PUT", "/schedules/w", {"trigger": {"kind": "windows", "interval": "1m"}, "fan_out": False, "job": {"type": "work"}})
         day = {"from": "2026-01-10T00:00:00Z", "to": "2026-01-11T00:00:00Z"}
         self.made("POST", "/schedules/w/pause", {})
         self.eventually(lambda: self.call("POST", "/jobs/bulk", {"action": "cancel"}).status == 202, "not cancelled")
