@@ -29,6 +29,9 @@ CliResult<Printout> create_key(Session& session, const KeyRequest& request) {
     JsonArray tenants;
     for (const std::string& tenant : request.tenants) tenants.raw(json_string(tenant));
     body.raw("tenants", tenants.str());
+  } else if (request.scope == "read" || request.scope == "worker" || request.scope == "tenant") {
+    return cli_error(ExitCode::usage, fmt::format("a key of scope {} needs --for-tenant T or --all-tenants",
+                                                  carillon::quoted(request.scope)));
   }
   TRY_ASSIGN(const auto expires_at, read_time("--expires-at", request.expires_at));
   if (expires_at) body.text("expires_at", *expires_at);

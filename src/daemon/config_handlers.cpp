@@ -61,7 +61,7 @@ class Fields {
 
  private:
   const TomlEntry* find(const std::string& name) {
-    known_.push_back(name);
+    if (std::ranges::find(known_, name) == known_.end()) known_.push_back(name);
     const auto found = std::ranges::find_if(
         entries_, [&](const TomlEntry* entry) { return entry->path.size() == 3 && entry->path[2] == name; });
     return found == entries_.end() ? nullptr : *found;

@@ -253,6 +253,7 @@ class Server {
     sender_->set_guard(guard);
     guard_.set(std::move(guard));
     slo_.set_thresholds(config_.slo);
+    figures_.set_thresholds(config_.slo);
     slo_eval_ = config_.slo.eval;
     use_handlers(config_, std::move(made));
     return services_.serving_changed("");
@@ -280,6 +281,10 @@ class Server {
       figures_.forget(tenant);
       tenants_.deleted(tenant);
     };
+    options.job_room = {
+        .left = [this](const std::string& tenant) { return quotas_.room_for_jobs(tenant); },
+        .made = [this](const std::string& tenant,
+                       std::size_t count) { quotas_.made_jobs(tenant, static_cast<std::int64_t>(count)); }};
     const auto is_webhook = [this](std::string_view tenant, std::string_view type) {
       return !handlers_.is_own(tenant, type) && handlers_.serves(tenant, type);
     };

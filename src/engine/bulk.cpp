@@ -24,6 +24,8 @@ std::string_view to_string(BulkAction action) {
 namespace {
 
 constexpr std::size_t kStep = 500;
+// Until a tenant that may have no more jobs is asked about again.
+constexpr Duration kNoRoomPause = std::chrono::seconds(1);
 // Each step takes some milliseconds from everybody: the works take turns.
 constexpr std::size_t kStepsOfRound = 4;
 constexpr std::size_t kRunningOfTenantMax = 20;
@@ -347,7 +349,15 @@ Result<void> BulkWork::step(Round& round, const Work& work) {
 }
 
 Result<void> BulkWork::step_backfill(Round& round, BulkState state) {
-  TRY_ASSIGN(const BackfillStep step, make_windows_(round, state, kStep));
+  const std::size_t room = room_.left ? room_.left(state.filter.tenant) : kStep;
+  if (room == 0) {
+    remember(round, state, round.boot + kNoRoomPause);
+    return {};
+  }
+  TRY_ASSIGN(const BackfillStep step, make_windows_(round, state, std::min(kStep, room)));
+  if (room_.made && step.made > 0) {
+    round.on_commit.emplace_back([this, tenant = state.filter.tenant, made = step.made] { room_.made(tenant, made); });
+  }
   state.backfill = step.next;
   state.info.done += step.made;
   state.info.failed += step.refused;

@@ -50,6 +50,13 @@ std::optional<std::uint64_t> count_matching(Store& store, const JobFilter& filte
 std::string write_bulk(const BulkState& bulk);
 Result<BulkState> read_bulk(std::string_view text);
 
+// How many more jobs a tenant may have: windows that are made by hand wait while it is none. Called on the driver's
+// thread. Nothing: as many as it likes.
+struct JobRoom {
+  std::function<std::size_t(const std::string& tenant)> left;
+  std::function<void(const std::string& tenant, std::size_t count)> made;
+};
+
 class BulkWork {
  public:
   // Asks a handler that runs to stop, once the round is committed.
@@ -81,6 +88,8 @@ class BulkWork {
   // One that was under way when the engine ended.
   void resume(const Document& document);
 
+  void ask_for_room(JobRoom room) { room_ = std::move(room); }
+
   // When the next step is due, on the boot clock; nothing if there is no work.
   std::optional<BootTime> next_at() const;
   Result<void> step(Round& round);
@@ -99,6 +108,7 @@ class BulkWork {
   Store& store_;
   AskToStop ask_to_stop_;
   MakeWindows make_windows_;
+  JobRoom room_;
   std::map<std::pair<std::string, std::string>, Work> works_;  // by tenant and id
 };
 

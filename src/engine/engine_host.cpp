@@ -121,6 +121,7 @@ class EngineHost::Parts {
     }
     if (options_.limits_of_type) node_.limit_types(options_.limits_of_type);
     if (options_.tenant_erased) node_.on_tenant_erased(options_.tenant_erased);
+    if (options_.job_room.left) node_.ask_for_room(options_.job_room);
     if (options_.waits_outside) node_.share_slots(options_.waits_outside);
   }
 

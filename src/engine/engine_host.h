@@ -41,6 +41,7 @@ struct EngineHostOptions {
   std::function<void(const std::string&)> tenant_erased;
   // Which jobs wait for somebody outside while they hold a slot; the same holds for it. Nothing: none.
   Dispatcher::Serves waits_outside;
+  JobRoom job_room;
   RuleBook::Base rules;                   // what holds beside the stored configuration
   std::optional<std::size_t> claims_max;  // in one round; nothing: as many as pays
 };

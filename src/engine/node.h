@@ -79,6 +79,7 @@ class Node {
   // With it, what it does not serve stays queued, or is taken by workers outside.
   void serve_only(Dispatcher::Serves serves) { dispatcher_.serve_only(std::move(serves)); }
   void limit_types(Dispatcher::TypeLimits limits) { dispatcher_.limit_types(std::move(limits)); }
+  void ask_for_room(JobRoom room) { bulk_.ask_for_room(std::move(room)); }
   void share_slots(Dispatcher::Serves waits_outside) { dispatcher_.share_slots(std::move(waits_outside)); }
   std::shared_ptr<Port> port();
   std::shared_ptr<FinishedQueue> finished() { return finished_; }

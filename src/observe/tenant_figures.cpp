@@ -84,6 +84,16 @@ void TenantFigures::drop_idle_windows(Duration boot) {
   }
 }
 
+void TenantFigures::set_thresholds(const SloConfig& config) {
+  const std::scoped_lock lock(mutex_);
+  const Duration window = config_.window;
+  config_ = config;
+  config_.window = window;
+  for (auto& [name, tenant] : tenants_) {
+    if (tenant.window) tenant.window->set_thresholds(config_);
+  }
+}
+
 void TenantFigures::forget(const std::string& name) {
   const std::scoped_lock lock(mutex_);
   const auto found = tenants_.find(name);
@@ -110,8 +120,10 @@ std::optional<Counters> TenantFigures::totals(std::span<const std::string> tenan
 
 std::string TenantFigures::slo_json(std::span<const std::string> tenants, const Look& look) {
   SloMeasures measures;
+  SloConfig config;
   {
     const std::scoped_lock lock(mutex_);
+    config = config_;
     std::vector<SloWindow*> windows;
     for (const std::string& name : tenants) {
       const auto found = tenants_.find(name);
@@ -119,15 +131,15 @@ std::string TenantFigures::slo_json(std::span<const std::string> tenants, const 
     }
     measures = SloWindow::measure_jobs(windows, look.boot);
   }
-  if (look.parked) measures[Slo::dlq] = measure_level(Slo::dlq, static_cast<double>(*look.parked), config_);
+  if (look.parked) measures[Slo::dlq] = measure_level(Slo::dlq, static_cast<double>(*look.parked), config);
   JsonArray items;
   for (const Slo slo : kTenantSlos) {
     const SloMeasure& measure = measures[slo];
     JsonObject item;
     item.text("name", to_string(slo)).text("state", measure.over ? "breached" : "ok");
     item.raw("value", measure.value ? json_number(*measure.value) : "null");
-    item.number("threshold", threshold_of(slo, config_)).text("unit", unit_of(slo));
-    item.text("window", format_duration(config_.window)).integer("samples", static_cast<std::int64_t>(measure.samples));
+    item.number("threshold", threshold_of(slo, config)).text("unit", unit_of(slo));
+    item.text("window", format_duration(config.window)).integer("samples", static_cast<std::int64_t>(measure.samples));
     item.integer("breaches_in_a_row", measure.over ? 1 : 0).raw("since", "null").raw("reason", "null");
     items.raw(item.raw("due_bucket", measure.due_bucket ? std::to_string(*measure.due_bucket) : "null").str());
   }

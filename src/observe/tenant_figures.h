@@ -39,6 +39,9 @@ class TenantFigures {
   // Any thread; quick. `boot` never goes back.
   void hear(const Event& event, Duration boot);
 
+  // Thresholds from now on. The length of the window stays.
+  void set_thresholds(const SloConfig& config);
+
   // It is gone: the next one of that name begins at nothing.
   void forget(const std::string& name);
 
@@ -67,9 +70,8 @@ class TenantFigures {
   void measure(Tenant& tenant, const EventBody& body, Duration boot);
   void drop_idle_windows(Duration boot);
 
-  const SloConfig config_;
-
   mutable std::mutex mutex_;
+  SloConfig config_;
   std::unordered_map<std::string, Tenant, NameHash, std::equal_to<>> tenants_;
   bool is_full_ = false;  // somebody was not counted
   std::size_t windows_ = 0;

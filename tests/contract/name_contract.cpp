@@ -1,6 +1,9 @@
 // Lanes and types have numbers that callers keep: a number never means two names, whatever becomes of the transaction
 // that first gave it out.
 #include <array>
+#include <chrono>
+#include <string>
+#include <vector>
 
 #include "contract/store_contract.h"
 #include "faults/faulty_backend.h"
@@ -116,6 +119,60 @@ TEST_P(NameContract, WhatWasUndoneLeavesNoGapThatAnOpeningStumblesOver) {
 
   expect_means(other, "other", "c");
   expect_stored(next, "next", "e");
+}
+
+// A live job, an ended one and a held key need their names; of the rest nothing is left once the store is opened anew.
+TEST_P(NameContract, NamesThatNothingUsesGoWhenThereAreManyOfThem) {
+  if (!GetParam().outlives_close) GTEST_SKIP() << "it keeps nothing when it is closed";
+  const ReadyJob first = enqueue(job_in("first", "a"));
+  std::vector<NewJob> many;
+  for (int i = 0; i < 700; ++i) many.push_back(job_in("q" + std::to_string(i), "t" + std::to_string(i)));
+  std::vector<JobId> ids;
+  for (const Enqueued& made : value_of(jobs().enqueue_all(many))) ids.push_back(made.id);
+  for (const auto& changed : jobs().act(kTenant, JobAction::cancel, ids)) ASSERT_TRUE(changed);
+  clock_.advance(std::chrono::hours(24));
+  ASSERT_EQ(value_of(jobs().prune({.after = {}, .limit = 1000, .keep = {.otherwise = std::chrono::hours(1)}})).erased,
+            700U);
+  NewJob keyed = job_in("keyed", "k");
+  keyed.options.idempotency_key = "once";
+  const ReadyJob held = enqueue(keyed);
+  const ReadyJob ended = enqueue(job_in("ended", "e"));
+  ASSERT_TRUE(jobs().act(kTenant, JobAction::cancel, std::array{ended.id}).front());
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(jobs().key_holder({.tenant = kTenant, .type = "asked" + std::to_string(i), .key = "x", .said = ""}));
+  }
+
+  open();
+  for (int round = 0; round < 2; ++round) {
+    SCOPED_TRACE(round);
+    expect_means(first, "first", "a");
+    expect_stored(first, "first", "a");
+    expect_means(held, "keyed", "k");
+    expect_stored(held, "keyed", "k");
+    expect_means(ended, "ended", "e");
+    expect_stored(ended, "ended", "e");
+    EXPECT_EQ(value_of(jobs().enqueue({&keyed, 1}).front()).id, held.id) << "the key is held";
+    open();
+  }
+  // Numbers behind the last one that is used were free again; a gap before it is none's.
+  EXPECT_EQ(jobs().type_name(TypeId{100}), "");
+  EXPECT_EQ(jobs().lane(LaneId{100}).queue, "");
+  const ReadyJob next = enqueue(job_in("q7", "t7"));
+  EXPECT_EQ(next.type.value, ended.type.value + 1);
+  EXPECT_EQ(next.lane.value, ended.lane.value + 1);
+  expect_stored(next, "q7", "t7");
+  open();
+  expect_means(next, "q7", "t7");
+  expect_means(held, "keyed", "k");
+}
+
+TEST_P(NameContract, AFewNamesThatNothingUsesStay) {
+  if (!GetParam().outlives_close) GTEST_SKIP() << "it keeps nothing when it is closed";
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(jobs().key_holder({.tenant = kTenant, .type = "asked" + std::to_string(i), .key = "x", .said = ""}));
+  }
+  open();
+  EXPECT_EQ(enqueue(job_in("q", "t")).type.value, 6);
 }
 
 RUN_OVER_EVERY_STORE(NameContract);

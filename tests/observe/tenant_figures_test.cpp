@@ -66,6 +66,20 @@ TEST(TenantFigures, ATenantThatIsGoneLeavesNothingToTheNextOfItsName) {
   EXPECT_EQ(heard.item("job_latency", {"acme"}).at("samples").as_int(), 1);
 }
 
+TEST(TenantFigures, OtherThresholdsHoldFromThenOn) {
+  Heard heard;
+  heard.stopped("acme", 2s);
+  heard.figures.set_thresholds(
+      {.window = 5min, .job_p95_max = 1s, .cutoff_rate_max = 0.2, .dlq_max = 7, .stalled_max = 3});
+  EXPECT_EQ(heard.item("dlq", {"acme"}, 7).at("threshold").as_int(), 7);
+  EXPECT_EQ(heard.item("dlq", {"acme"}, 7).at("state").as_string(), "ok");
+  EXPECT_EQ(heard.item("dlq", {"acme"}, 8).at("state").as_string(), "breached");
+  // Of one that was measured before.
+  heard.hear(LeaseLost{.job = {}, .tenant = "acme", .worker = "w"});
+  EXPECT_EQ(heard.item("stalled", {"acme"}).at("state").as_string(), "ok");
+  EXPECT_EQ(heard.item("stalled", {"acme"}).at("window").as_string(), "15m") << "the length stays";
+}
+
 TEST(TenantFigures, ObjectivesAreOverTheirOwnJobs) {
   Heard heard;
   for (int i = 0; i < 100; ++i) heard.stopped("slow", 3s);

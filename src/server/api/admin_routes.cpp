@@ -167,6 +167,7 @@ Result<HttpResponse> login(Services& services, const RouteCall& call) {
   TRY_ASSIGN(const Json* const token, fields.optional("token", JsonType::string));
   TRY_ASSIGN(const Json* const key, fields.optional("key", JsonType::string));
   TRY(fields.finish());
+  if (token == nullptr && key == nullptr) return invalid_request("signing in needs token or key");
   const Instant now = Services::real_now();
   std::optional<Caller> caller;
   if (token != nullptr) {
@@ -178,6 +179,13 @@ Result<HttpResponse> login(Services& services, const RouteCall& call) {
   if (!caller) {
     note_failed_sign_in(services, by, call.request.peer);
     return refusal(401, "unauthorized", "the login link was used or is too old, or the key is not known");
+  }
+  if (const auto wait = services.sessions.wait_to_begin(caller->id, now)) {
+    HttpResponse response =
+        refusal(429, "too_many_sign_ins",
+                fmt::format("a key may sign in {} times in a minute; try again later", Sessions::kBeginsMax));
+    response.headers.push_back({.name = "retry-after", .value = fmt::format("{}", wait->count())});
+    return response;
   }
   note_sign_in(services, *caller, by, call.request.peer);
   const Sessions::Begun begun = services.sessions.begin(*caller, now);
@@ -241,7 +249,7 @@ void add_admin_routes(RouteTable& table, Services& services) {
       {.summary = "Exchange a login link or a key for a session.",
        .body = "Login",
        .answers = {{200, "Session"}},
-       .errors = {{401, "unauthorized"}, {403, "forbidden"}}},
+       .errors = {{401, "unauthorized"}, {403, "forbidden"}, {429, "too_many_sign_ins"}}},
       login);
   add(Method::post, "/logout", About::nothing, Needs::nothing, "session",
       {.summary = "End the session of the cookie.", .answers = {{204, ""}}, .errors = {{403, "forbidden"}}}, logout);

@@ -12,6 +12,7 @@
 #include "core/job_fields.h"
 #include "core/job_state.h"
 #include "server/api/query_fields.h"
+#include "server/api/quota_use.h"
 #include "server/api/request_body.h"
 #include "server/api/services.h"
 #include "server/api/trigger_body.h"
@@ -96,6 +97,8 @@ Result<HttpResponse> begin_backfill(Services& services, const RouteCall& call) {
     return refusal(503, "scheduler_disabled", "the scheduler is disabled: nothing is started");
   }
   TRY_ASSIGN(const Client::BackfillRequest range, read_backfill(call.request));
+  TRY_ASSIGN(auto refused, many_over_quota(services, call.tenant()));
+  if (refused) return *std::move(refused);
   TRY_ASSIGN(const BulkInfo bulk, services.client_of(call.caller).backfill(call.tenant(), call.params[1], range));
   return json_answer(202, to_json(bulk));
 }
@@ -143,6 +146,7 @@ void add_bulk_routes(RouteTable& table, Services& services) {
                .errors = {{404, "subject_not_found"},
                           {409, "conflict"},
                           {422, "invalid_configuration"},
+                          {429, "quota_exceeded"},
                           {503, "scheduler_disabled"}}},
        .call = [&services](const RouteCall& call) {
          answer_about_subject(services, call, [&] { return begin_backfill(services, call); });

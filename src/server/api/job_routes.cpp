@@ -53,6 +53,12 @@ Result<void> note_by_hand(Node& node, const ByHand& who, std::string target, con
 struct Made {
   Enqueued enqueued;
   Instant now;
+  bool over_quota = false;  // then nothing was made
+};
+
+struct MadeBatch {
+  std::vector<Enqueued> enqueued;
+  bool over_quota = false;  // then nothing was made
 };
 
 void post_job(Services& services, RouteCall call) {
@@ -65,21 +71,24 @@ void post_job(Services& services, RouteCall call) {
     return job;
   }();
   if (!body) return call.reply->send(refusal(body.error(), "job"));
-  if (auto refused = jobs_over_quota(services, call.tenant(), {&*body, 1})) {
-    return call.reply->send(*std::move(refused));
-  }
+  auto charge = std::make_shared<JobCharge>(services.quotas, call.tenant());
+  if (auto refused = charge->charge({&*body, 1})) return call.reply->send(*std::move(refused));
   auto wanted = std::make_shared<JobBody>(*std::move(body));
   const std::optional<ByHand> who = by_hand(call);
   Node& node = services.host.node();
   node.post<Made>(
-      [&node, wanted, who](Round& round) -> Result<Made> {
+      [&node, wanted, who, charge](Round& round) -> Result<Made> {
+        TRY_ASSIGN(const bool may, charge->look_again(node.store().jobs(), {wanted.get(), 1}));
+        if (!may) return Made{.enqueued = {}, .now = round.now, .over_quota = true};
         if (wanted->delay) wanted->job.run_at = add_clamped(round.now, *wanted->delay);
         TRY_ASSIGN(const Enqueued made, std::move(node.store().jobs().enqueue(std::array{wanted->job}).front()));
         NodeClient::enqueued(round, wanted->job, made);
         if (who) TRY(note_by_hand(node, *who, format_job_id(made.id), trail_of(wanted->job, made)));
         return Made{.enqueued = made, .now = round.now};
       },
-      [&services, wanted, call = std::move(call)](Result<Made> made) {
+      [&services, wanted, charge, call = std::move(call)](Result<Made> made) {
+        charge->made(made && !made->over_quota && !made->enqueued.deduplicated ? 1 : 0);
+        if (made && made->over_quota) return call.reply->send(charge->refusal());
         if (!made) return call.reply->send(refusal(made.error(), "job"));
         if (!made->enqueued.deduplicated) {
           const JobInfo info = info_of_new(wanted->job, made->enqueued, made->now);
@@ -113,13 +122,16 @@ void post_batch(Services& services, RouteCall call) {
       {.tenant = call.tenant(), .created_by = call.caller.id, .defaults = services.host.node().rules().job_defaults()},
       [&services] { return services.store.jobs().new_job_id(); });
   if (!read) return call.reply->send(refusal(read.error(), "job"));
-  if (auto refused = jobs_over_quota(services, call.tenant(), *read)) return call.reply->send(*std::move(refused));
+  auto charge = std::make_shared<JobCharge>(services.quotas, call.tenant());
+  if (auto refused = charge->charge(*read)) return call.reply->send(*std::move(refused));
   auto wanted = std::make_shared<std::vector<JobBody>>(*std::move(read));
   call.request.body.clear();
   const std::optional<ByHand> who = by_hand(call);
   Node& node = services.host.node();
-  node.post<std::vector<Enqueued>>(
-      [&node, wanted, who](Round& round) -> Result<std::vector<Enqueued>> {
+  node.post<MadeBatch>(
+      [&node, wanted, who, charge](Round& round) -> Result<MadeBatch> {
+        TRY_ASSIGN(const bool may, charge->look_again(node.store().jobs(), *wanted));
+        if (!may) return MadeBatch{.enqueued = {}, .over_quota = true};
         std::vector<NewJob> jobs;
         jobs.reserve(wanted->size());
         for (JobBody& body : *wanted) {
@@ -129,10 +141,13 @@ void post_batch(Services& services, RouteCall call) {
         TRY_ASSIGN(std::vector<Enqueued> made, node.store().jobs().enqueue_all(jobs));
         for (std::size_t i = 0; i < made.size(); ++i) NodeClient::enqueued(round, jobs[i], made[i]);
         if (who) TRY(note_by_hand(node, *who, "batch", trail_of_batch(jobs)));
-        return made;
+        return MadeBatch{.enqueued = std::move(made)};
       },
-      [reply = call.reply](const Result<std::vector<Enqueued>>& made) {
-        reply->send(made ? json_answer(201, to_json(*made)) : refusal(made.error(), "job"));
+      [reply = call.reply, charge](const Result<MadeBatch>& made) {
+        const auto is_new = [](const Enqueued& one) { return !one.deduplicated; };
+        charge->made(made ? static_cast<std::size_t>(std::ranges::count_if(made->enqueued, is_new)) : 0);
+        if (made && made->over_quota) return reply->send(charge->refusal());
+        reply->send(made ? json_answer(201, to_json(made->enqueued)) : refusal(made.error(), "job"));
       });
 }
 

@@ -18,6 +18,8 @@ namespace {
 
 // Counted anew about once a second: by then some may have ended.
 constexpr std::chrono::milliseconds kJobsWait = std::chrono::seconds(1);
+// About once in so many it is the turn of those for whom nothing has asked: counting is not free.
+constexpr std::int64_t kTurnSeconds = 4;
 
 QuotaBook::Refused refused_of(Services& services, const std::string& tenant, Quota quota) {
   return {.quota = quota, .allowed = services.quotas.of(tenant).of(quota).value_or(0), .wait = {}};
@@ -62,6 +64,15 @@ Result<QuotaBook::Counted> count_in_store(Services& services, const std::string&
     queues.insert(one.lane.queue);
     if (!is_final(one.state) || one.state == JobState::dlq) counted.live_jobs += one.count;
   }
+  // What is set of a queue is there too, jobs or not.
+  std::string after;
+  while (true) {
+    TRY_ASSIGN(const std::vector<Document> some,
+               services.store.reader().documents(tenant, kQueueKind, after, kPageMax));
+    if (some.empty()) break;
+    for (const Document& one : some) queues.insert(one.key.name);
+    after = some.back().key.name;
+  }
   counted.queues.assign(queues.begin(), queues.end());
   TRY_ASSIGN(const ScheduleCounts schedules, count_schedules(services, tenant));
   counted.subjects = schedules.subjects;
@@ -100,8 +111,7 @@ HttpResponse over_quota(const QuotaBook::Refused& refused) {
   return response;
 }
 
-std::optional<HttpResponse> jobs_over_quota(Services& services, const std::string& tenant,
-                                            std::span<const JobBody> jobs) {
+std::optional<HttpResponse> JobCharge::charge(std::span<const JobBody> jobs) {
   std::vector<QuotaBook::Name> names;
   std::set<std::pair<std::string_view, std::string_view>> seen;
   for (const JobBody& body : jobs) {
@@ -109,8 +119,51 @@ std::optional<HttpResponse> jobs_over_quota(Services& services, const std::strin
     if (jobs.size() > 1 && !seen.insert(name).second) continue;
     names.push_back({.queue = name.first, .type = name.second});
   }
-  const auto refused = services.quotas.make_jobs(tenant, jobs.size(), names, QuotaBook::Clock::now());
+  refused_ = quotas_.make_jobs(tenant_, jobs.size(), names, QuotaBook::Clock::now());
+  if (!refused_) {
+    charged_ = jobs.size();
+    return std::nullopt;
+  }
+  const bool has_keys =
+      std::ranges::any_of(jobs, [](const JobBody& body) { return !body.job.options.idempotency_key.empty(); });
+  if (refused_->quota == Quota::live_jobs && has_keys) return std::nullopt;
+  return refusal();
+}
+
+Result<bool> JobCharge::look_again(JobStore& store, std::span<const JobBody> jobs) {
+  if (!refused_) return true;
+  made(0);  // of a round that is tried again
+  std::size_t fresh = 0;
+  for (const JobBody& body : jobs) {
+    const std::string& key = body.job.options.idempotency_key;
+    std::optional<Enqueued> holder;
+    if (!key.empty()) {
+      TRY_ASSIGN(holder, store.key_holder({tenant_, body.job.type, key, body.job.payload}));
+    }
+    if (!holder) ++fresh;
+  }
+  if (const auto still = quotas_.make_jobs(tenant_, fresh, {}, QuotaBook::Clock::now())) return false;
+  charged_ = fresh;
+  return true;
+}
+
+void JobCharge::made(std::size_t count) {
+  const auto kept = std::min(count, charged_);
+  if (kept < charged_) quotas_.made_jobs(tenant_, -static_cast<std::int64_t>(charged_ - kept));
+  charged_ = kept;
+}
+
+Result<std::optional<HttpResponse>> names_over_quota(Services& services, const std::string& tenant,
+                                                     const QuotaBook::Name& names) {
+  if (!services.quotas.is_counted(tenant)) TRY(count_tenant(services, tenant));
+  const auto refused = services.quotas.make_jobs(tenant, 0, {&names, 1}, QuotaBook::Clock::now());
   return refused ? std::optional(over_quota(*refused)) : std::nullopt;
+}
+
+Result<std::optional<HttpResponse>> many_over_quota(Services& services, const std::string& tenant) {
+  TRY(count_tenant(services, tenant));
+  if (services.quotas.room_for_jobs(tenant) > 0) return std::nullopt;
+  return over_quota(refused_of(services, tenant, Quota::live_jobs));
 }
 
 std::optional<HttpResponse> job_over_quota(Services& services, const std::string& tenant) {
@@ -185,7 +238,13 @@ Result<void> count_tenant(Services& services, const std::string& tenant) {
 }
 
 void count_tenants(Services& services) {
-  for (const std::string& tenant : services.quotas.to_count()) {
+  const auto now = QuotaBook::Clock::now();
+  const std::vector<std::string> due = services.quotas.to_count(now);
+  std::set<std::string> tenants(due.begin(), due.end());
+  if (std::chrono::floor<std::chrono::seconds>(now.time_since_epoch()).count() % kTurnSeconds == 0) {
+    for (std::string& tenant : services.quotas.next_in_turn()) tenants.insert(std::move(tenant));
+  }
+  for (const std::string& tenant : tenants) {
     // A store that does not answer is asked again in a second.
     [[maybe_unused]] const auto counted = count_tenant(services, tenant);
   }

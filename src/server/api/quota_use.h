@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "server/api/job_body.h"
 #include "server/api/quotas.h"
@@ -17,11 +18,13 @@ namespace carillon::server {
 HttpResponse over_quota(const QuotaBook::Refused& refused);
 
 // Each gives the refusal, if there is one.
-// Jobs that are about to be made, as somebody has sent them.
-std::optional<HttpResponse> jobs_over_quota(Services& services, const std::string& tenant,
-                                            std::span<const JobBody> jobs);
+// Names that a queue or a schedule brings in; "" is none.
+Result<std::optional<HttpResponse>> names_over_quota(Services& services, const std::string& tenant,
+                                                     const QuotaBook::Name& names);
 // One whose queue and type are set already: run by hand, pushed, run again.
 std::optional<HttpResponse> job_over_quota(Services& services, const std::string& tenant);
+// The first of many, which are then made as there is room.
+Result<std::optional<HttpResponse>> many_over_quota(Services& services, const std::string& tenant);
 // One more of what the tenant has under names, if `is_new`: schedules, handlers, hooks, limits.
 Result<std::optional<HttpResponse>> thing_over_quota(Services& services, const std::string& tenant, Quota quota,
                                                      bool is_new);
@@ -30,6 +33,27 @@ Result<std::optional<HttpResponse>> subject_over_quota(Services& services, const
                                                        std::string_view schedule, std::string_view subject);
 Result<std::optional<HttpResponse>> import_over_quota(Services& services, const std::string& tenant,
                                                       std::string_view schedule, std::string_view text);
+
+// What jobs that somebody has sent are charged for. Only what is new is: who repeats what was accepted hears of it,
+// even if there is no room for more.
+class JobCharge {
+ public:
+  JobCharge(QuotaBook& quotas, std::string tenant) : quotas_(quotas), tenant_(std::move(tenant)) {}
+
+  // All of them, as if they were new. The refusal, unless some may be there already.
+  std::optional<HttpResponse> charge(std::span<const JobBody> jobs);
+  // In the round, before they are made: which of them are there already, if that matters. False: it stays refused.
+  Result<bool> look_again(JobStore& store, std::span<const JobBody> jobs);
+  HttpResponse refusal() const { return over_quota(*refused_); }
+  // So many were made; the others are given back.
+  void made(std::size_t count);
+
+ private:
+  QuotaBook& quotas_;
+  std::string tenant_;
+  std::optional<QuotaBook::Refused> refused_;
+  std::size_t charged_ = 0;
+};
 
 // How much of it the tenant has now.
 Result<std::int64_t> use_of(Services& services, const std::string& tenant, Quota quota);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/check.h"
@@ -17,6 +18,10 @@ constexpr std::int64_t kQuotaMax = 1'000'000'000'000;
 constexpr auto kNameUsed = std::chrono::hours(24);  // a name that was not used for so long is not counted
 // What is nearer to its quota than a tenth is counted again and again.
 constexpr std::int64_t kNearTenths = 9;
+// Of somebody who makes jobs, a count holds for so long.
+constexpr auto kCountHolds = std::chrono::seconds(30);
+// Tenants that are counted in turn each time.
+constexpr std::size_t kTurnMax = 8;
 
 std::optional<std::int64_t> default_of(Quota quota) {
   switch (quota) {
@@ -150,14 +155,9 @@ std::optional<QuotaBook::Refused> QuotaBook::make_jobs(std::string_view name, st
                                                        std::span<const Name> names, Clock::time_point now) {
   const std::scoped_lock lock(mutex_);
   Tenant& maker = tenant(name);
-  const auto live_max = maker.quotas.of(Quota::live_jobs);
-  const auto more = static_cast<std::int64_t>(count);
-  if (live_max && maker.live_jobs.now() + more > *live_max) {
-    maker.known = false;  // some may have ended since: to be counted soon
-    return Refused{.quota = Quota::live_jobs, .allowed = *live_max};
-  }
   const auto names_max = maker.quotas.of(Quota::names);
   const auto use = [&](std::unordered_map<std::string, Clock::time_point>& used, std::string_view one) {
+    if (one.empty()) return true;
     const auto found = used.find(std::string(one));
     if (found != used.end()) {
       found->second = now;
@@ -170,13 +170,36 @@ std::optional<QuotaBook::Refused> QuotaBook::make_jobs(std::string_view name, st
     used.emplace(one, now);
     return true;
   };
+  // First, so that a call that is refused for its number of jobs has no names beyond the quota.
   for (const Name& one : names) {
     if (!use(maker.queues, one.queue) || !use(maker.types, one.type)) {
       return Refused{.quota = Quota::names, .allowed = *names_max};
     }
   }
+  const auto live_max = maker.quotas.of(Quota::live_jobs);
+  const auto more = static_cast<std::int64_t>(count);
+  if (more > 0 && live_max && maker.live_jobs.now() + more > *live_max) {
+    maker.known = false;  // some may have ended since: to be counted soon
+    return Refused{.quota = Quota::live_jobs, .allowed = *live_max};
+  }
   maker.live_jobs.since += more;
   return std::nullopt;
+}
+
+void QuotaBook::made_jobs(std::string_view name, std::int64_t count) {
+  const std::scoped_lock lock(mutex_);
+  tenant(name).live_jobs.since += count;
+}
+
+std::size_t QuotaBook::room_for_jobs(std::string_view name) {
+  const std::scoped_lock lock(mutex_);
+  Tenant& maker = tenant(name);
+  const auto most = maker.quotas.of(Quota::live_jobs);
+  if (!most) return std::numeric_limits<std::size_t>::max();
+  if (!maker.known) return 0;  // it is counted soon
+  const std::int64_t room = *most - maker.live_jobs.now();
+  if (room <= 0) maker.known = false;  // some may have ended since
+  return static_cast<std::size_t>(std::max<std::int64_t>(room, 0));
 }
 
 bool QuotaBook::has_room_for_subjects(std::string_view name, std::size_t count) const {
@@ -199,17 +222,37 @@ std::int64_t QuotaBook::names(std::string_view name) const {
   return found == nullptr ? 0 : found->names();
 }
 
+bool QuotaBook::is_counted(std::string_view name) const {
+  const std::scoped_lock lock(mutex_);
+  const Tenant* const found = find(name);
+  return found != nullptr && found->known;
+}
+
 bool QuotaBook::is_near(const Count& count, std::optional<std::int64_t> allowed) {
   return allowed && count.since > 0 && count.now() >= *allowed / 10 * kNearTenths;
 }
 
-std::vector<std::string> QuotaBook::to_count() const {
+std::vector<std::string> QuotaBook::to_count(Clock::time_point now) const {
   const std::scoped_lock lock(mutex_);
   std::vector<std::string> names;
   for (const auto& [name, one] : tenants_) {
     const bool near = is_near(one.live_jobs, one.quotas.of(Quota::live_jobs)) ||
                       is_near(one.subjects, one.quotas.of(Quota::subjects));
-    if (!one.known || near) names.push_back(name);
+    const bool old = one.live_jobs.since > 0 && one.counted_at + kCountHolds < now;
+    if (!one.known || near || old) names.push_back(name);
+  }
+  return names;
+}
+
+std::vector<std::string> QuotaBook::next_in_turn() {
+  const std::scoped_lock lock(mutex_);
+  std::vector<std::string> names;
+  auto next = tenants_.upper_bound(turn_);
+  while (names.size() < std::min(kTurnMax, tenants_.size())) {
+    if (next == tenants_.end()) next = tenants_.begin();
+    turn_ = next->first;
+    names.push_back(turn_);
+    ++next;
   }
   return names;
 }
@@ -230,8 +273,10 @@ Result<void> QuotaBook::count(std::string_view name, const std::function<Result<
   // What was made while it was counted may be counted twice, until the next time.
   asked.live_jobs = {.counted = counted.live_jobs, .since = asked.live_jobs.since - live_before.since};
   asked.subjects = {.counted = counted.subjects, .since = asked.subjects.since - subjects_before.since};
-  for (const std::string& queue : counted.queues) asked.queues.try_emplace(queue, now);
+  // What is there is in use.
+  for (const std::string& queue : counted.queues) asked.queues.insert_or_assign(queue, now);
   asked.known = true;
+  asked.counted_at = now;
   return {};
 }
 

@@ -88,9 +88,14 @@ class QuotaBook {
     std::string_view queue;
     std::string_view type;
   };
-  // So many jobs, of these queues and types. They are counted if nothing is refused.
+  // So many jobs, of these queues and types; "" is none. They are counted if nothing is refused; names that were looked
+  // at by then are.
   std::optional<Refused> make_jobs(std::string_view tenant, std::size_t count, std::span<const Name> names,
                                    Clock::time_point now);
+  // Jobs that were made without asking, or were counted and not made.
+  void made_jobs(std::string_view tenant, std::int64_t count);
+  // How many more it may make now.
+  std::size_t room_for_jobs(std::string_view tenant);
   // Whether there is room for so many more. Nothing is counted.
   bool has_room_for_subjects(std::string_view tenant, std::size_t count) const;
   void made_subjects(std::string_view tenant, std::size_t count);
@@ -98,8 +103,11 @@ class QuotaBook {
   std::int64_t names(std::string_view tenant) const;
 
   // ---- Comparing with the store.
+  bool is_counted(std::string_view tenant) const;
   // Tenants whose counts are not known well enough for what they may have.
-  std::vector<std::string> to_count() const;
+  std::vector<std::string> to_count(Clock::time_point now) const;
+  // A few of all of them, the next ones each time: schedules make jobs that nobody asks for here.
+  std::vector<std::string> next_in_turn();
   // Asks for one, and takes in what it says. Not under a lock: it may take its time.
   Result<void> count(std::string_view tenant, const std::function<Result<Counted>()>& ask, Clock::time_point now);
 
@@ -113,6 +121,7 @@ class QuotaBook {
   struct Tenant {
     Quotas quotas;
     bool known = false;  // it was counted
+    Clock::time_point counted_at;
     Count live_jobs;
     Count subjects;
     double calls_left = 0;
@@ -130,6 +139,7 @@ class QuotaBook {
 
   mutable std::mutex mutex_;
   std::map<std::string, Tenant, std::less<>> tenants_;
+  std::string turn_;  // the one that was counted last in its turn
 };
 
 }  // namespace carillon::server

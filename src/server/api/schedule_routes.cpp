@@ -49,11 +49,26 @@ Result<std::string> named(const RouteCall& call) {
   return with_members(text, json, fmt::format("\"name\":{}", json_string(name)));
 }
 
+// The queue and the type that a definition names, if they are new to the tenant.
+Result<std::optional<HttpResponse>> template_over_quota(Services& services, const std::string& tenant,
+                                                        std::string_view definition) {
+  TRY_ASSIGN(const Json json, parse_json(definition));
+  const Json* const job = json.find("job");
+  if (job == nullptr || job->type != JsonType::object) return std::nullopt;  // it is refused for that
+  const auto text_of = [job](std::string_view field) {
+    const Json* const found = job->find(field);
+    return found != nullptr && found->type == JsonType::string ? std::string_view(found->text) : std::string_view();
+  };
+  return names_over_quota(services, tenant, {.queue = text_of("queue"), .type = text_of("type")});
+}
+
 Result<HttpResponse> put_schedule(Services& services, const RouteCall& call) {
   TRY_ASSIGN(const auto revision, if_match_of(call.request));
   TRY_ASSIGN(const std::string definition, named(call));
   const bool is_new = !services.host.client().schedule(call.tenant(), call.params[1]).has_value();
   TRY_ASSIGN(auto refused, thing_over_quota(services, call.tenant(), Quota::schedules, is_new));
+  if (refused) return *std::move(refused);
+  TRY_ASSIGN(refused, template_over_quota(services, call.tenant(), definition));
   if (refused) return *std::move(refused);
   TRY_ASSIGN(const ScheduleInfo info,
              services.client_of(call.caller).put_schedule(call.tenant(), definition, revision));
@@ -76,9 +91,12 @@ Result<HttpResponse> patch_schedule(Services& services, const RouteCall& call) {
     if (!kept.empty()) kept += ',';
     kept += fmt::format("{}:{}", json_string(member.key), json_slice(before.definition, member.value));
   }
-  TRY_ASSIGN(const ScheduleInfo info,
-             services.client_of(call.caller)
-                 .put_schedule(call.tenant(), with_members(text, changes, kept), revision.value_or(before.revision)));
+  const std::string definition = with_members(text, changes, kept);
+  TRY_ASSIGN(auto refused, template_over_quota(services, call.tenant(), definition));
+  if (refused) return *std::move(refused);
+  TRY_ASSIGN(
+      const ScheduleInfo info,
+      services.client_of(call.caller).put_schedule(call.tenant(), definition, revision.value_or(before.revision)));
   return shown(200, info);
 }
 

@@ -90,6 +90,12 @@ Result<HttpResponse> list_queues(Services& services, const RouteCall& call) {
 
 Result<HttpResponse> put_queue(Services& services, const RouteCall& call) {
   TRY(check_name("queue", call.params[1]));
+  const bool is_new =
+      !services.store.reader().document({call.tenant(), std::string(kQueueKind), call.params[1]}).has_value();
+  if (is_new) {
+    TRY_ASSIGN(auto refused, names_over_quota(services, call.tenant(), {.queue = call.params[1], .type = {}}));
+    if (refused) return *std::move(refused);
+  }
   TRY(services.client_of(call.caller).put_queue(call.tenant(), call.params[1], call.request.body));
   TRY_ASSIGN(const std::string body,
              document(services, {call.tenant(), std::string(kQueueKind), call.params[1]}, "{}"));
@@ -219,7 +225,11 @@ void add_setting_routes(RouteTable& table, Services& services) {
   add(Method::get, {"/v1/tenants/{tenant}/queues"}, "queue",
       {.summary = "Queues, with what is in them.", .answers = {{200, "QueueList"}}}, list_queues);
   add(Method::put, {"/v1/tenants/{tenant}/queues/{queue}"}, "queue",
-      {.summary = "Cap or pause a queue.", .body = "QueueSettings", .answers = {{200, "Queue"}}}, put_queue);
+      {.summary = "Cap or pause a queue.",
+       .body = "QueueSettings",
+       .answers = {{200, "Queue"}},
+       .errors = {{409, "quota_exceeded"}}},
+      put_queue);
   for (const Place place : {Place{"/v1/tenants/{tenant}/limits"}, Place{"/v1/limits", About::server}}) {
     add(Method::get, place, "limit",
         {.summary = "Limits, by name.", .answers = {{200, "LimitList"}}, .query = {"limit", "cursor"}}, list_limits);

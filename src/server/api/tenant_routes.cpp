@@ -78,16 +78,23 @@ Result<std::optional<HttpResponse>> what_lives(Services& services, const std::st
   TRY_ASSIGN(const std::vector<ScheduleRow> schedules, services.store.reader().schedules(tenant, "", kSchedulesNamed));
   if (jobs.empty() && schedules.empty()) return std::nullopt;
   JsonObject by_state;
-  for (const auto& [state, count] : jobs) by_state.integer(to_string(state), count);
+  std::vector<std::string> left;
+  for (const auto& [state, count] : jobs) {
+    by_state.integer(to_string(state), count);
+    left.push_back(fmt::format("{} {} {}", count, to_string(state), count == 1 ? "job" : "jobs"));
+  }
   JsonArray names;
-  for (const ScheduleRow& row : schedules) names.raw(json_string(row.name));
+  for (const ScheduleRow& row : schedules) {
+    names.raw(json_string(row.name));
+    left.push_back("schedule " + quoted(row.name));
+  }
   JsonObject details;
   details.raw("jobs", by_state.str()).raw("schedules", names.str());
-  return refusal(409, "conflict",
-                 fmt::format("tenant {} still has live jobs or schedules: delete its schedules, then cancel or discard "
-                             "its jobs; details says what is left",
-                             quoted(tenant)),
-                 details.str());
+  return refusal(
+      409, "conflict",
+      fmt::format("tenant {} still has {}{}: delete its schedules, then cancel or discard its jobs", quoted(tenant),
+                  fmt::join(left, ", "), schedules.size() == kSchedulesNamed ? " and perhaps more schedules" : ""),
+      details.str());
 }
 
 // The keys that are for this tenant, among others or alone, as this round's transaction sees them: the ring does not

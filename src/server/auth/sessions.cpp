@@ -44,6 +44,18 @@ std::optional<std::string> Sessions::use_login(std::string_view token, Instant n
   return std::move(login.mapped().key);
 }
 
+std::optional<std::chrono::seconds> Sessions::wait_to_begin(const std::string& key, Instant now) {
+  const auto minute = std::chrono::floor<std::chrono::minutes>(now);
+  const std::scoped_lock lock(mutex_);
+  if (std::exchange(minute_, minute.time_since_epoch().count()) != minute.time_since_epoch().count()) begun_.clear();
+  std::size_t& begun = begun_[key];
+  if (begun < kBeginsMax) {
+    ++begun;
+    return std::nullopt;
+  }
+  return std::chrono::ceil<std::chrono::seconds>(minute + std::chrono::minutes(1) - now);
+}
+
 Sessions::Begun Sessions::begin(const Caller& caller, Instant now) {
   Begun begun{.cookie = random_text(kTokenBytes), .csrf = random_text(kTokenBytes)};
   std::string id = sha256_hex(begun.cookie);

@@ -25,6 +25,7 @@ class Sessions {
   static constexpr std::size_t kAllMax = 1000;
   static constexpr std::size_t kLoginsOfKeyMax = 10;  // links that nobody has used yet
   static constexpr std::size_t kLoginsMax = 100;
+  static constexpr std::size_t kBeginsMax = 30;  // of a key in a minute: each leaves a row in the audit trail
   static constexpr std::chrono::hours kLength{12};
 
   Sessions() = default;
@@ -48,6 +49,8 @@ class Sessions {
     std::string cookie;  // its value
     std::string csrf;
   };
+  // One more sign-in with the key of this id; how long to wait, if it had too many in this minute. `now` may go back.
+  std::optional<std::chrono::seconds> wait_to_begin(const std::string& key, Instant now);
   Begun begin(const Caller& caller, Instant now);
   std::optional<Session> find(std::string_view cookie, Instant now);
   // Whether the session of this id is not over.
@@ -66,6 +69,8 @@ class Sessions {
   mutable std::mutex mutex_;
   std::map<std::string, Login, std::less<>> logins_;      // by the hash of the token
   std::map<std::string, Session, std::less<>> sessions_;  // by the hash of the cookie, which is their id
+  std::int64_t minute_ = 0;
+  std::map<std::string, std::size_t> begun_;  // in this minute, by key
   std::function<void(std::string_view id)> ended_;
 };
 

@@ -4,9 +4,13 @@ const at = (id) => document.getElementById(id);
 const labels = [['ready', 'Due and waiting'], ['in_flight', 'Running'], ['succeeded', 'Succeeded'], ['failed', 'Failed attempts'],
   ['dlq', 'Parked'], ['deferred', 'Deferred'], ['stalled', 'Lost leases'], ['missed', 'Missed']];
 
+// What went wrong, in words; '' if nothing did.
 async function signIn(body) {
   const answer = await fetch('/login', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
-  return answer.ok;
+  if (answer.ok) return '';
+  if (answer.status === 401) return body.token ? 'This link was used or is too old. Ask for a new one.' : 'This key is not known.';
+  const said = await answer.json().catch(() => null);
+  return said?.error?.message || `The server answers ${answer.status}.`;
 }
 
 function cell(row, text) {
@@ -29,7 +33,7 @@ function showStatus(status) {
     const term = document.createElement('dt');
     const value = document.createElement('dd');
     term.textContent = label;
-    value.textContent = String(values[name]);
+    value.textContent = String(values[name] ?? '–');
     group.append(term, value);
     list.append(group);
   }
@@ -73,9 +77,9 @@ async function look() {
 
 at('login').addEventListener('submit', async (event) => {
   event.preventDefault();
-  const ok = await signIn({ key: at('key').value.trim() });
-  at('refused').textContent = ok ? '' : 'This key is not known.';
-  if (ok) look();
+  const refused = await signIn({ key: at('key').value.trim() }).catch(() => 'The server does not answer.');
+  at('refused').textContent = refused;
+  if (!refused) look();
 });
 
 at('logout').addEventListener('click', async () => {
@@ -87,7 +91,7 @@ at('logout').addEventListener('click', async () => {
   const token = new URLSearchParams(location.hash.slice(1)).get('login');
   if (token) {
     history.replaceState(null, '', '/');
-    await signIn({ token });
+    at('refused').textContent = await signIn({ token }).catch(() => 'The server does not answer.');
   }
   await look();
   setInterval(look, 5000);

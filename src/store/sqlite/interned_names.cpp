@@ -13,23 +13,35 @@ std::string InternedNames::lane_key(std::string_view tenant, std::string_view qu
   return key;
 }
 
-// Numbers have no gaps, unless the file is damaged.
-bool InternedNames::expect_number(std::int64_t found, std::size_t expected) {
-  if (found == static_cast<std::int64_t>(expected)) return true;
-  connection_.fail({.code = ErrorCode::database_error, .message = "the file is damaged: lanes or types are missing"});
+bool InternedNames::expect_number(std::int64_t found, std::size_t lowest) {
+  if (found >= static_cast<std::int64_t>(lowest) && found <= kNumberMax) return true;
+  connection_.fail(
+      {.code = ErrorCode::database_error, .message = "the file is damaged: a lane or type has an impossible number"});
   return false;
+}
+
+void InternedNames::prune() {
+  std::int64_t names = 0;
+  for (count_names_.with(); count_names_.next();) names = count_names_.integer(0);
+  if (names <= kUnusedMax) return;
+  prune_lanes_.run();
+  prune_counts_.run();
+  prune_types_.run();
 }
 
 void InternedNames::load() {
   CHECK(lanes_.empty() && types_.empty());
+  prune();
   for (select_lanes_.with(); select_lanes_.next();) {
     if (!expect_number(select_lanes_.integer(0), lanes_.size() + 1)) return select_lanes_.reset();
+    lanes_.resize(static_cast<std::size_t>(select_lanes_.integer(0)) - 1);
     lanes_.push_back({.tenant = select_lanes_.string(1), .queue = select_lanes_.string(2)});
     lane_ids_.emplace(lane_key(lanes_.back().tenant, lanes_.back().queue),
                       LaneId{static_cast<std::int64_t>(lanes_.size())});
   }
   for (select_types_.with(); select_types_.next();) {
     if (!expect_number(select_types_.integer(0), types_.size() + 1)) return select_types_.reset();
+    types_.resize(static_cast<std::size_t>(select_types_.integer(0)) - 1);
     types_.push_back(select_types_.string(1));
     type_ids_.emplace(types_.back(), TypeId{static_cast<std::int64_t>(types_.size())});
   }

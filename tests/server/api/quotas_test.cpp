@@ -59,7 +59,7 @@ TEST(QuotaBook, JobsAreCountedAsTheyAreMade) {
   EXPECT_EQ(refused(book.make_jobs("acme", 1, {}, kStart)), Quota::live_jobs);
   EXPECT_EQ(refused(book.make_jobs("other", 1'000'000, {}, kStart)), std::nullopt);
   // Some have ended.
-  EXPECT_THAT(book.to_count(), testing::Contains("acme"));
+  EXPECT_THAT(book.to_count(kStart), testing::Contains("acme"));
   count(book, "acme", {.live_jobs = 9, .subjects = 0, .queues = {}});
   EXPECT_EQ(refused(book.make_jobs("acme", 1, {}, kStart)), std::nullopt);
   EXPECT_EQ(refused(book.make_jobs("acme", 1, {}, kStart)), Quota::live_jobs);
@@ -82,12 +82,62 @@ TEST(QuotaBook, WhatIsMadeWhileTheStoreIsAskedIsNotForgotten) {
 TEST(QuotaBook, WhoIsFarFromItsQuotasIsNotCountedAgain) {
   QuotaBook book;
   EXPECT_EQ(refused(book.make_jobs("acme", 1, {}, kStart)), std::nullopt);
-  EXPECT_THAT(book.to_count(), ElementsAre("acme"));
+  EXPECT_THAT(book.to_count(kStart), ElementsAre("acme"));
   count(book, "acme", {});
   EXPECT_EQ(refused(book.make_jobs("acme", 1'000'000, {}, kStart)), std::nullopt);
-  EXPECT_THAT(book.to_count(), IsEmpty());
+  EXPECT_THAT(book.to_count(kStart), IsEmpty());
   EXPECT_EQ(refused(book.make_jobs("acme", 8'500'000, {}, kStart)), std::nullopt);
-  EXPECT_THAT(book.to_count(), ElementsAre("acme"));
+  EXPECT_THAT(book.to_count(kStart), ElementsAre("acme"));
+}
+
+TEST(QuotaBook, ACountOfSomebodyWhoMakesJobsHoldsForAWhile) {
+  QuotaBook book;
+  count(book, "idle", {});
+  count(book, "acme", {});
+  EXPECT_EQ(refused(book.make_jobs("acme", 1, {}, kStart)), std::nullopt);
+  EXPECT_THAT(book.to_count(kStart + 30s), IsEmpty());
+  EXPECT_THAT(book.to_count(kStart + 31s), ElementsAre("acme"));
+}
+
+TEST(QuotaBook, EachHasItsTurnToBeCounted) {
+  QuotaBook book;
+  EXPECT_THAT(book.next_in_turn(), IsEmpty());
+  for (const std::string_view name : {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}) count(book, name, {});
+  EXPECT_THAT(book.next_in_turn(), ElementsAre("a", "b", "c", "d", "e", "f", "g", "h"));
+  EXPECT_THAT(book.next_in_turn(), ElementsAre("i", "j", "a", "b", "c", "d", "e", "f"));
+}
+
+TEST(QuotaBook, RoomIsKnownOnceItWasCounted) {
+  QuotaBook book;
+  book.put("acme", quotas(R"({"live_jobs": 10})"));
+  EXPECT_EQ(book.room_for_jobs("acme"), 0) << "what it has is not known yet";
+  count(book, "acme", {.live_jobs = 4, .subjects = 0, .queues = {}});
+  EXPECT_EQ(book.room_for_jobs("acme"), 6);
+  book.made_jobs("acme", 9);
+  EXPECT_EQ(book.room_for_jobs("acme"), 0);
+  EXPECT_THAT(book.to_count(kStart), ElementsAre("acme"));
+  count(book, "acme", {.live_jobs = 2, .subjects = 0, .queues = {}});
+  EXPECT_EQ(book.room_for_jobs("acme"), 8);
+}
+
+TEST(QuotaBook, NamesAloneNeedNoRoomForJobs) {
+  QuotaBook book;
+  book.put("acme", quotas(R"({"live_jobs": 0, "names": 1})"));
+  const auto name = [&](std::string_view queue, std::string_view type) {
+    return refused(book.make_jobs("acme", 0, std::array{QuotaBook::Name{.queue = queue, .type = type}}, kStart));
+  };
+  EXPECT_EQ(name("", "a"), std::nullopt);
+  EXPECT_EQ(name("q", ""), Quota::names);
+}
+
+TEST(QuotaBook, AQueueThatIsThereIsInUse) {
+  QuotaBook book;
+  book.put("acme", quotas(R"({"names": 1})"));
+  const QuotaBook::Counted one{.live_jobs = 0, .subjects = 0, .queues = {"kept"}};
+  count(book, "acme", one);
+  ASSERT_TRUE(book.count("acme", [&]() -> Result<QuotaBook::Counted> { return one; }, kStart + 25h));
+  EXPECT_EQ(refused(book.make_jobs("acme", 0, std::array{QuotaBook::Name{.queue = "q", .type = {}}}, kStart + 26h)),
+            Quota::names);
 }
 
 TEST(QuotaBook, NamesThatWereNotUsedForADayAreForgotten) {

@@ -141,6 +141,16 @@ TEST(Sessions, WhoIsSignedOutIsTold) {
   EXPECT_THAT(ended, ElementsAre(id));
 }
 
+TEST(Sessions, AKeyBeginsOnlySoManyInAMinute) {
+  Sessions sessions;
+  const Instant minute = std::chrono::floor<std::chrono::minutes>(kNow);
+  for (std::size_t i = 0; i < Sessions::kBeginsMax; ++i) EXPECT_FALSE(sessions.wait_to_begin("a", minute + 10s));
+  EXPECT_EQ(sessions.wait_to_begin("a", minute + 10s), 50s);
+  EXPECT_EQ(sessions.wait_to_begin("a", minute + 59s + 1ms), 1s);
+  EXPECT_FALSE(sessions.wait_to_begin("b", minute + 10s));
+  EXPECT_FALSE(sessions.wait_to_begin("a", minute + 60s));
+}
+
 TEST(Sessions, AKeysSessionsAndLinksEndWithIt) {
   Sessions sessions;
   const std::string link = sessions.make_login("k1", kNow, 10min);

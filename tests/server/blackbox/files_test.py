@@ -357,6 +357,9 @@ class Reload(Folder):
             allowed = server.put(T + "/handlers/call", {"kind": "webhook", "url": "http://127.0.0.1:9/"})
             self.assertEqual(allowed.status, 200)
             self.assertIn("cannot call", self.run_job(server, "call")["last_error"]["message"])
+            own = server.post("/v1/keys", {"name": "t", "scope": "tenant", "tenants": ["default"]}).json["key"]
+            of_tenant = {one["name"]: one["threshold"] for one in server.get("/v1/slo", key=own).json["items"]}
+            self.assertEqual(of_tenant["dlq"], 7, "what a tenant sees has changed too")
             thresholds = {one["name"]: one["threshold"] for one in server.get("/v1/slo").json["items"]}
             self.assertEqual(thresholds["dlq"], 7)
             until(lambda: server.lines("request"))  # the level is debug now

@@ -175,7 +175,17 @@ class Neighbour:
                 over.wait(0.05)
         asker = threading.Thread(target=ask, daemon=True)
         asker.start()
-        until = time.monotonic() + seconds
+        self.live(time.monotonic() + seconds, took, failed)
+        over.set()
+        asker.join(timeout=60)
+        if failed:
+            print("   failed:", failed[:3])
+        took.sort()
+        return Sample(p50=took[len(took) // 2] if took else 99, p99=took[int(len(took) * 0.99)] if took else 99,
+                      worst=took[-1] if took else 99, calls=len(took), failed=len(failed), health=max(health, default=99))
+
+    def live(self, until, took, failed):
+        """What it does until then: how long each piece took, and what failed."""
         connection = http.client.HTTPConnection("127.0.0.1", self.place.port, timeout=30)
 
         def call(path, body, allowed):
@@ -204,13 +214,6 @@ class Neighbour:
                                                   for item in leased["items"]]}, {200})
             time.sleep(max(0.0, 0.02 - (time.monotonic() - began)))
         connection.close()
-        over.set()
-        asker.join(timeout=60)
-        if failed:
-            print("   failed:", failed[:3])
-        took.sort()
-        return Sample(p50=took[len(took) // 2] if took else 99, p99=took[int(len(took) * 0.99)] if took else 99,
-                      worst=took[-1] if took else 99, calls=len(took), failed=len(failed), health=max(health, default=99))
 
 
 @dataclasses.dataclass
@@ -264,9 +267,9 @@ def is_as_before(sample, alone, place, before_mib):
             and rss_mib(place.pid) <= before_mib + 64)
 
 
-def run_pairs(place, attack, pairs=PAIRS, seconds=SECONDS, name=None):
+def run_pairs(place, attack, pairs=PAIRS, seconds=SECONDS, name=None, neighbour=None):
     """Interleaved: alone, beside the attack, and so on; then how long it takes until all is as before."""
-    neighbour = Neighbour(place)
+    neighbour = neighbour or Neighbour(place)
     neighbour.measure(1.0)  # warm
     alone, beside = [], []
     before = rss_mib(place.pid)

@@ -10,7 +10,7 @@ import threading
 import time
 import unittest
 
-from neighbours import GOOD, Attack, neighbourhood, run_pairs
+from neighbours import GOOD, Attack, Neighbour, neighbourhood, run_pairs
 
 PROGRAM = sys.argv[1]
 BAD = "bad"
@@ -61,6 +61,8 @@ class Target:
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=512)
         self.port = self.listener.getsockname()[1]
         self.hanging = []
+        self.called = {}  # when, by job
+        self.changed = threading.Condition()
         threading.Thread(target=self.accept, daemon=True).start()
 
     def accept(self):
@@ -87,10 +89,19 @@ class Target:
                 body = head.split(b"\r\n\r\n", 1)[1]
                 while len(body) < length:
                     body += connection.recv(65536)
+                with self.changed:
+                    self.called[json.loads(body)["job"]["id"]] = time.monotonic()
+                    self.changed.notify_all()
                 connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
 
     def url(self, path):
         return f"http://127.0.0.1:{self.port}{path}"
+
+    def wait_for_call(self, job, seconds):
+        """When the call for it came; None: not within that time."""
+        with self.changed:
+            self.changed.wait_for(lambda: job in self.called, seconds)
+            return self.called.get(job)
 
     def close(self):
         self.listener.close()
@@ -155,6 +166,52 @@ class Events(unittest.TestCase):
                 self.assertLess(sorted(took)[len(took) // 2], 0.1, took)
 
 
+class Called(Neighbour):
+    """Makes jobs for its webhook, some 20 a second: how long until the call comes."""
+
+    def __init__(self, place, target):
+        super().__init__(place)
+        self.target = target
+
+    def live(self, until, took, failed):
+        while time.monotonic() < until:
+            began = time.monotonic()
+            made = self.place.server.post(f"/v1/tenants/{GOOD}/jobs", {"type": "hook"}, key=self.place.good_key)
+            called = self.target.wait_for_call(made.json["id"], 5) if made.status == 201 else None
+            if called is None:
+                failed.append(f"hook: {made.status}, not called")
+            else:
+                took.append(called - began)
+            time.sleep(max(0.0, 0.05 - (time.monotonic() - began)))
+
+
+class HangingHost(Attack):
+    """Calls to a host that takes them and never answers: more than there are slots, and more of them all the time."""
+
+    def __init__(self, place):
+        super().__init__(place)
+        self.target = None
+        self.most = 0
+
+    def start(self):
+        # A new one each time: calls to the last one have failed.
+        self.target = Target()
+        answer = self.place.server.put(f"/v1/tenants/{BAD}/handlers/hook",
+                                       {"kind": "webhook", "url": self.target.url("/hang"), "timeout": "60s"})
+        assert answer.status == 200, answer.body
+        super().start()
+
+    def step(self, number):
+        self.place.server.post(f"/v1/tenants/{BAD}/jobs/batch", {"jobs": [{"type": "hook", "max_attempts": 1}] * 20})
+        time.sleep(0.1)
+
+    def stop(self):
+        super().stop()
+        self.most = max(self.most, len(self.target.hanging))
+        self.place.server.post(f"/v1/tenants/{BAD}/jobs/bulk", {"action": "cancel"})
+        self.target.close()
+
+
 class Webhooks(unittest.TestCase):
     SLOTS = 4
 
@@ -208,6 +265,18 @@ class Webhooks(unittest.TestCase):
             self.wait_for(lambda: len(target.hanging) >= self.SLOTS - 1, "the calls that hang are not made")
             time.sleep(0.5)
             return max(self.seconds_until_done(place, 6) for _ in range(5))
+
+    def test_calls_come_as_fast_beside_a_host_that_hangs(self):
+        with self.place() as (place, target):
+            attack = HangingHost(place)
+            report = run_pairs(place, attack, neighbour=Called(place, target))
+            self.assertGreaterEqual(attack.most, self.SLOTS - 1, "the attack was not made")
+            report.check(self)
+
+    def test_with_the_door_open_they_do_not(self):
+        with self.place("breaker_of_all_tenants") as (place, target):
+            report = run_pairs(place, HangingHost(place), pairs=1, seconds=4.0, neighbour=Called(place, target))
+            self.assertNotEqual(report.faults(), [], "the attack does no harm: it tests nothing")
 
     def test_a_host_that_does_not_answer_another_tenant_is_called(self):
         self.assertLess(self.slowest_beside_failures(), 5)

@@ -156,6 +156,63 @@ class Quotas(unittest.TestCase):
         self.refused(self.call("POST", "/jobs/batch", {"jobs": [{"type": "a", "queue": "other"}]}), 409, "names", 3)
         self.made("POST", "/jobs/batch", {"jobs": [{"type": "a"}, {"type": "b"}] * 50})
 
+    def test_queues_and_schedules_bring_names(self):
+        self.set(names=2)
+        self.made("PUT", "/queues/one", {"paused": True})
+        self.made("PUT", "/queues/two", {"paused": True})
+        self.refused(self.call("PUT", "/queues/three", {"paused": True}), 409, "names", 2)
+        self.made("PUT", "/queues/one", {"paused": False})
+        daily = {"trigger": {"kind": "daily", "at": far_off()}, "job": {"type": "work", "queue": "one"}}
+        self.refused(self.call("PUT", "/schedules/s", daily), 409, "names", 2)
+        self.set(names=3)
+        self.made("PUT", "/schedules/s", daily)
+        self.refused(self.call("PATCH", "/schedules/s", {"job": {"type": "other", "queue": "one"}}), 409, "names", 3)
+
+    def test_who_repeats_what_was_accepted_hears_of_it_without_room_for_more(self):
+        self.set(live_jobs=2)
+        job = {"type": "work", "idempotency_key": "k", "payload": {"n": 1}}
+        first = self.made("POST", "/jobs", job)
+        self.assertEqual(first.status, 201)
+        # What was there already is not counted.
+        for _ in range(5):
+            again = self.made("POST", "/jobs", job)
+            self.assertEqual((again.status, again.json["deduplicated"]), (200, True))
+        self.made("POST", "/jobs", {"type": "work"})
+        again = self.made("POST", "/jobs", job)
+        self.assertEqual((again.status, again.json["id"], again.json["deduplicated"]), (200, first.json["id"], True))
+        batch = self.made("POST", "/jobs/batch", {"jobs": [job]})
+        self.assertEqual(batch.json["items"], [{"id": first.json["id"], "deduplicated": True}])
+        self.refused(self.call("POST", "/jobs/batch", {"jobs": [job, {"type": "work"}]}), 429, "live_jobs", 2)
+        self.refused(self.call("POST", "/jobs", {**job, "idempotency_key": "other"}), 429, "live_jobs", 2)
+        self.assertEqual(self.call("POST", "/jobs", {**job, "payload": {"n": 2}}).status, 409, "another payload")
+
+    def test_a_backfill_goes_on_as_there_is_room(self):
+        self.made("PUT", "/schedules/w", {"trigger": {"kind": "windows", "interval": "1m"}, "fan_out": False, "job": {"type": "work"}})
+        day = {"from": "2026-01-10T00:00:00Z", "to": "2026-01-11T00:00:00Z"}
+        self.made("POST", "/schedules/w/pause", {})
+        self.eventually(lambda: self.call("POST", "/jobs/bulk", {"action": "cancel"}).status == 202, "not cancelled")
+        self.eventually(lambda: self.made("GET", "/quotas").json["live_jobs"]["used"] == 0, "jobs are left")
+        self.set(live_jobs=10)
+        begun = self.call("POST", "/schedules/w/backfill", day)
+        self.assertEqual(begun.status, 202, begun.body)
+        self.eventually(lambda: self.made("GET", "/quotas").json["live_jobs"]["used"] >= 10, "nothing was made")
+        time.sleep(2.5)
+        used = self.made("GET", "/quotas").json["live_jobs"]["used"]
+        self.assertEqual(used, 10, "it goes beyond what is allowed")
+        self.assertEqual(self.made("GET", "/bulk/" + begun.json["id"]).json["state"], "running")
+        self.refused(self.call("POST", "/jobs", {"type": "work"}), 429, "live_jobs", 10)
+        self.refused(self.call("POST", "/schedules/w/backfill", day), 429, "live_jobs", 10)
+        self.set(live_jobs=1500)
+        self.eventually(lambda: self.made("GET", "/bulk/" + begun.json["id"]).json["state"] == "done", "it does not go on")
+        self.assertEqual(self.made("GET", "/quotas").json["live_jobs"]["used"], 1440)
+
+    def test_what_schedules_made_is_counted(self):
+        self.made("PUT", "/schedules/often", {"trigger": {"kind": "every", "every": "1s"}, "job": {"type": "work"}, "overlap": "allow"})
+        self.set(live_jobs=2)
+        self.eventually(lambda: self.made("GET", "/quotas").json["live_jobs"]["used"] >= 4, "nothing was planned")
+        time.sleep(8)  # until it was its turn to be counted
+        self.refused(self.call("POST", "/jobs", {"type": "work"}), 429, "live_jobs", 2)
+
     def test_calls_per_second(self):
         self.set(calls_per_second=5)
         answers = [self.call("GET", "/jobs") for _ in range(30)]

@@ -121,6 +121,31 @@ class Sessions(unittest.TestCase):
         self.assertEqual(self.server.post(T + "/jobs", {"type": "a"}, key="", headers=session).status, 403)
         self.assertEqual(self.server.get("/v1/tenants/other/jobs", key="", headers=session).status, 404)
 
+    def test_sign_ins_of_a_key_are_bounded(self):
+        """Each leaves a row in the trail, which is kept for long."""
+        key = self.make_key(scope="read", tenants=["default"])
+        began = int(time.time() // 60)
+        answers = [self.server.sign_in({"key": key["key"]}) for _ in range(100)]
+        minutes = int(time.time() // 60) - began + 1
+        good = [one for one in answers if one.status == 200]
+        self.assertGreaterEqual(len(good), 30)
+        self.assertLessEqual(len(good), 30 * minutes)
+        refused = [one for one in answers if one.status != 200]
+        self.assertEqual({(one.status, one.json["error"]["code"]) for one in refused}, {(429, "too_many_sign_ins")})
+        self.assertLessEqual(int(refused[0].headers["retry-after"]), 60)
+        trail = self.server.get("/v1/audit?limit=500").json["items"]
+        mine = [row for row in trail if row["action"] == "session.begin" and key["id"] in row["actor"]]
+        self.assertEqual(len(mine), len(good))
+        self.assertEqual(self.server.sign_in({"key": self.make_key()["key"]}).status, 200, "another key may")
+
+    def test_signing_in_with_nothing_is_no_failed_sign_in(self):
+        def fails():
+            return sum(row["action"] == "session.fail" for row in self.server.get("/v1/audit?limit=500").json["items"])
+        before = fails()
+        answer = self.server.sign_in({})
+        self.assertEqual((answer.status, answer.json["error"]["message"]), (400, "signing in needs token or key"))
+        self.assertEqual(fails(), before)
+
     def test_a_body_that_comes_after_its_key_was_revoked(self):
         """The head was looked at in time; the write must not happen."""
         for pause in (0.0, 0.7):

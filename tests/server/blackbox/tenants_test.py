@@ -343,6 +343,8 @@ class TenantsTest(unittest.TestCase):
         schedule = {"trigger": {"kind": "every", "every": "24h"}, "job": {"type": "tick"}}
         self.assertIn(server.put("/v1/tenants/acme/schedules/daily", schedule).status, (200, 201))
         error = self.refused(server.call("DELETE", "/v1/tenants/acme"), 409, "conflict", "still has")
+        self.assertIn('schedule "daily"', error["message"])
+        self.assertRegex(error["message"], r"[1-4] queued jobs?, 1 processing job|4 queued jobs")
         self.assertEqual(error["details"]["schedules"], ["daily"])
         self.assertEqual(error["details"]["jobs"]["queued"] + error["details"]["jobs"]["processing"], 4)
         self.assertEqual(self.ok(server.get("/v1/tenants/acme")), {"tenant": "acme"})

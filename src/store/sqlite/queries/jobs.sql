@@ -187,6 +187,21 @@ ON CONFLICT DO UPDATE SET count = count + excluded.count
 -- name: highest_id
 SELECT max((SELECT coalesce(max(id), 0) FROM jobs), (SELECT coalesce(max(id), 0) FROM archive))
 
+-- name: count_names
+SELECT (SELECT count(*) FROM lanes) + (SELECT count(*) FROM types)
+
+-- Those that nothing refers to by number.
+-- name: prune_lanes
+DELETE FROM lanes WHERE id NOT IN
+  (SELECT lane FROM counts WHERE count <> 0 UNION SELECT lane FROM jobs UNION SELECT lane FROM archive)
+
+-- name: prune_counts
+DELETE FROM counts WHERE lane NOT IN (SELECT id FROM lanes)
+
+-- name: prune_types
+DELETE FROM types WHERE id NOT IN
+  (SELECT type FROM jobs UNION SELECT type FROM archive UNION SELECT type FROM keys)
+
 -- name: lanes
 SELECT id, tenant, queue FROM lanes ORDER BY id
 
