@@ -285,7 +285,7 @@ void Api::call(const Route& route, RouteCall call, std::string_view whose) const
     }
     route.call(std::move(*held));
   });
-  if (!taken) reply->send(busy_response(503, "store_unavailable", "too many calls wait; try again"));
+  if (!taken) reply->send(too_many_wait());
 }
 
 }  // namespace carillon::server

@@ -23,7 +23,7 @@ Keys go into `Authorization: Bearer KEY`. Bodies are JSON; a field that a call d
 `{"error": {"code": "…", "message": "…", "details": {}}}`. Besides the errors that stand at a call, every one may answer
 400 `invalid_request` (also to an unknown query parameter), 404 `route_not_found`, 405 `method_not_allowed`, 503 `store_unavailable` or
 `database_error`, and those that write 507 `store_full`. Who has too much under way is told so with `Retry-After`: 429
-`too_many_calls` or `too_many_bytes` of a key, 503 `overloaded` or `too_many_connections` of all. Lists take `limit` (50, at most
+`too_many_calls` or `too_many_bytes` of a key, 503 `overloaded` (also: too many calls wait) or `too_many_connections` of all. Lists take `limit` (50, at most
 500) and `cursor`, and answer `{"items": […], "next_cursor": …}`; a page of large items may have fewer.
 """
 
