@@ -21,6 +21,7 @@
 #include "daemon/data_files.h"
 #include "daemon/first_key.h"
 #include "daemon/key_file.h"
+#include "daemon/open_files.h"
 #include "daemon/own_handlers.h"
 #include "daemon/rehearsal_mark.h"
 #include "daemon/reload.h"
@@ -52,15 +53,17 @@ using namespace carillon::server;
 // When memory is given back, and from how much on that is worth it.
 constexpr auto kMemoryLook = std::chrono::seconds(1);
 constexpr std::size_t kMemoryWorth = std::size_t{16} << 20U;
+constexpr int kLargeBlock = 1 << 20;
+constexpr int kKeptMemory = 32 << 20;
 // One key leaves a thread to the others. Large bodies are read by one thread a key, calls without a key by few.
 constexpr WorkPool::Options kPool{
     .threads = 4, .running_each = 3, .waiting_max = 10'000, .waiting_each = 5'000, .name = "api"};
 constexpr WorkPool::Options kLargePool{
     .threads = 2, .running_each = 1, .waiting_max = 1'000, .waiting_each = 500, .name = "api-large"};
 constexpr WorkPool::Options kOpenPool{
-    .threads = 1, .running_each = 1, .waiting_max = 64, .waiting_each = 64, .name = "api-open"};
+    .threads = 1, .running_each = 1, .waiting_max = 64, .waiting_each = 16, .name = "api-open"};
 constexpr WorkPool::Options kHookPool{
-    .threads = 2, .running_each = 2, .waiting_max = 1'000, .waiting_each = 1'000, .name = "api-hooks"};
+    .threads = 2, .running_each = 2, .waiting_max = 1'000, .waiting_each = 500, .name = "api-hooks"};
 constexpr std::chrono::seconds kKeepAlive(15);
 constexpr std::chrono::seconds kCountQuotas(1);
 constexpr std::chrono::minutes kLoginLength(10);
@@ -132,14 +135,16 @@ class Server {
       event_log_ = std::make_unique<EventLog>(std::move(log));
     }
     api_ = std::make_unique<Api>(services_);
+    const std::uint32_t connections = room_for_connections();
+    const std::uint32_t each = connections_of_one(connections);
     http_ = std::make_unique<HttpServer>(
         HttpOptions{.address = config_.listen.address,
                     .port = config_.listen.port,
-                    .connections_max = config_.http.connections,
-                    .connections_each = config_.http.connections_each,
+                    .connections_max = connections,
+                    .connections_each = each,
                     .budget = {.bytes = std::size_t{config_.http.budget_mb} << 20U,
                                .calls_each = config_.http.calls_each,
-                               .connections_each = config_.http.connections_each}},
+                               .connections_each = each}},
         [this](HttpRequest request, Reply reply) { api_->dispatch(std::move(request), std::move(reply)); },
         [this](HttpRequest& head, std::size_t& body_max) { return api_->on_head(head, body_max); });
     TRY(http_->listen());
@@ -320,6 +325,23 @@ class Server {
     });
   }
 
+  // Without a file left nobody is heard, and no program is started: connections stop before that.
+  std::uint32_t room_for_connections() {
+    const std::uint64_t files = raise_open_files();
+    const std::uint32_t connections = connections_within(files, config_.http.connections);
+    if (connections < config_.http.connections) {
+      LogLine line(LogLevel::warn, "fewer connections than http.connections: few files may be open (ulimit -n)");
+      log_.write(line.number("connections", connections).number("open_files", static_cast<std::int64_t>(files)));
+    }
+    return connections;
+  }
+
+  // The same part of those there are.
+  std::uint32_t connections_of_one(std::uint32_t connections) const {
+    const std::uint64_t part = std::uint64_t{config_.http.connections_each} * connections / config_.http.connections;
+    return std::max<std::uint32_t>(1, static_cast<std::uint32_t>(part));
+  }
+
   // What large bodies and answers took stays with the allocator, in pieces, unless it is told to let go.
   void give_memory_back() {
     timers_.after(kMemoryLook, [this] {
@@ -412,6 +434,13 @@ class Server {
   bool made_key_ = false;
 };
 
+// Large blocks come from the system and go back to it one by one: what the allocator keeps of them in pieces, or gives
+// out beyond what is used, would be memory that no budget counts. By default it learns to keep them.
+void give_large_blocks_back() {
+  mallopt(M_MMAP_THRESHOLD, kLargeBlock);
+  mallopt(M_TRIM_THRESHOLD, kKeptMemory);
+}
+
 Result<void> run(const ServeFlags& flags, const LoadedConfig& loaded, const Signals& signals, Log& log) {
   for (const std::string& warning : loaded.warnings) log.write({LogLevel::warn, warning});
   TRY_ASSIGN(AddressGuard guard, AddressGuard::allowing(loaded.config.webhooks_allow));
@@ -440,6 +469,7 @@ int serve(const ServeFlags& flags) {
     fmt::print(stderr, "carillon: {}\n", loaded.error().message);
     return EXIT_FAILURE;
   }
+  give_large_blocks_back();
   const Signals signals;
   Log log({.level = loaded->config.log_level, .format = loaded->config.log_format});
   tell_of_crashes(STDERR_FILENO, log.is_json());

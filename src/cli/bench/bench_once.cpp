@@ -16,6 +16,7 @@
 #include "cli/bench/measuring.h"
 #include "cli/bench/server_process.h"
 #include "cli/bench/store_loop.h"
+#include "daemon/open_files.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace carillon {
@@ -107,7 +108,7 @@ Result<std::string> run_bench_once(const BenchOnceRequest& request) {
     return invalid_request(
         fmt::format("there is no measurement {}; there are {}", carillon::quoted(name), known_names()));
   }
-  raise_open_files();
+  daemon::raise_open_files();
   JsonObject rates;
   for (const Measurement& one : kMeasurements) {
     const auto is_it = [&](const std::string& name) { return one.name == name; };

@@ -20,6 +20,7 @@
 #include "cli/bench/server_process.h"
 #include "cli/bench/slow_clients.h"
 #include "cli/bench/store_loop.h"
+#include "daemon/open_files.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace carillon {
@@ -302,7 +303,7 @@ class ServerBench {
 
 Result<std::string> run_bench_server(const BenchServerRequest& request) {
   TRY(check_folder(request.folder));
-  raise_open_files();
+  daemon::raise_open_files();
   const ScratchFolder folder(std::filesystem::absolute(request.folder).string());
   const std::vector<BenchFigure> figures = ServerBench(folder.path(), request.quick ? quick_scale() : Scale{}).run();
   return request.json ? bench_json(figures) : bench_table(figures);

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -122,13 +121,6 @@ std::string_view LoopbackClient::ask(std::string_view request, int status) {
       return answer->body;
     }
   }
-}
-
-void raise_open_files() {
-  rlimit limit{};
-  CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0);
-  limit.rlim_cur = limit.rlim_max;
-  CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
 }
 
 }  // namespace carillon

@@ -71,7 +71,4 @@ class LoopbackClient {
   std::string received_;
 };
 
-// As many open files as the system lets this process have.
-void raise_open_files();
-
 }  // namespace carillon

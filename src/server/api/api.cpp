@@ -339,7 +339,7 @@ void Api::call(const Route& route, RouteCall call, const Looked& looked, std::st
     }
     begin(route, std::move(*held), looked);
   });
-  if (!taken) reply->send(busy_response(503, "store_unavailable", "too many calls wait; try again"));
+  if (!taken) reply->send(too_many_wait());
 }
 
 }  // namespace carillon::server

@@ -15,6 +15,7 @@
 #include "server/api/quota_use.h"
 #include "server/api/request_body.h"
 #include "server/api/services.h"
+#include "server/http/response_writer.h"
 
 namespace carillon::server {
 
@@ -100,7 +101,7 @@ void post_job(Services& services, RouteCall call) {
             return json_answer(200, with_deduplicated(to_json(info), true));
           });
         });
-        if (!taken) call.reply->send(refusal(503, "store_unavailable", "too many calls wait; try again"));
+        if (!taken) call.reply->send(too_many_wait());
       });
 }
 
@@ -247,7 +248,7 @@ class JobWait : public std::enable_shared_from_this<JobWait> {
     const bool taken = services_.pool.run(call_.caller.actor(), [self = shared_from_this()] {
       answer(self->call_, "job", [&] { return show_job(self->services_, self->call_); });
     });
-    if (!taken) call_.reply->send(refusal(503, "store_unavailable", "too many calls wait; try again"));
+    if (!taken) call_.reply->send(too_many_wait());
   }
 
   Services& services_;

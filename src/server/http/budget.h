@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -16,21 +17,31 @@
 
 namespace carillon::server {
 
+enum class AccountOf : std::uint8_t { key, address };
+
 // Of one key, or of one address that calls without a key.
 struct Account {
+  AccountOf of = AccountOf::key;
   std::atomic<std::size_t> bytes = 0;
+  std::atomic<std::size_t> small_bytes = 0;  // of these, in pieces of kSmallBytes at most
   std::atomic<std::size_t> calls = 0;
   std::atomic<std::size_t> connections = 0;  // whose last call was on it
 };
 
 class Budget {
  public:
-  // Up to this a body is small: large ones leave a part of the budget to small ones. Answers of this size are given
-  // always: they are as many as the calls that were taken in.
-  static constexpr std::size_t kSmallBytes = std::size_t{64} * 1024;
+  // Less is not counted and never refused: there are no more of these than connections and calls.
+  static constexpr std::size_t kUncountedMax = std::size_t{4} * 1024;
+  // Up to this a body or an answer is small: large ones leave a part of the budget to small ones. Bodies count twice.
+  static constexpr std::size_t kSmallBytes = std::size_t{128} * 1024;
+  // So many bytes of small ones every key has, whatever the others hold: what stands above the budget is bounded by the
+  // number of keys.
+  static constexpr std::size_t kOwnBytes = 4 * kSmallBytes;
 
+  // All who call without a key have an eighth of the bytes together, each address half of that. The rest is the keys':
+  // one has half of all for its bodies, and large ones leave an eighth of all to small ones.
   struct Limits {
-    std::size_t bytes = std::size_t{256} * 1024 * 1024;  // of all; bodies of one account have half of it
+    std::size_t bytes = std::size_t{256} * 1024 * 1024;  // of all
     std::size_t calls_each = 8'000;
     std::size_t connections_each = 8'000;
   };
@@ -41,15 +52,16 @@ class Budget {
 
   // Why nothing more is taken in.
   enum class Room : std::uint8_t { enough, none_for_account, none };
-  Room for_bytes(const Account& account, std::size_t bytes) const;
-  // For what was worked out already an account has three quarters: bodies alone cannot take an answer its room.
+  // A body of `bytes`, of which `held` are taken already.
+  Room for_bytes(const Account& account, std::size_t bytes, std::size_t held = 0) const;
+  // For what was worked out already a key has three quarters: bodies alone cannot take an answer its room.
   Room for_answer(const Account& account, std::size_t bytes) const;
   Room for_call(const Account& account) const;
   Room for_connection(const Account& account) const;
   const Limits& limits() const { return limits_; }
 
   // Net thread only. The same name gives the same account for as long as somebody holds it.
-  std::shared_ptr<Account> account(std::string_view name);
+  std::shared_ptr<Account> account(std::string_view name, AccountOf of = AccountOf::key);
 
   std::size_t bytes() const { return bytes_; }
   // The most that there was since this was asked before, about.
@@ -62,10 +74,16 @@ class Budget {
     std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
   void forget_unused();
+  std::size_t open_max() const { return limits_.bytes / 8; }
+  Room for_open(const Account& account, std::size_t bytes) const;
+  // Whether that is more than `most`, with all that is left to those without a key.
+  bool is_beyond(std::size_t bytes, std::size_t most) const { return bytes_ + open_max() + bytes > most + open_bytes_; }
 
   const Limits limits_;
   std::atomic<std::size_t> bytes_ = 0;
+  std::atomic<std::size_t> open_bytes_ = 0;  // of these, of those without a key
   std::atomic<std::size_t> peak_ = 0;
+  std::mutex answers_;  // held from asking to taking
   std::unordered_map<std::string, std::shared_ptr<Account>, Hash, std::equal_to<>> accounts_;
   std::size_t look_at_ = 64;  // accounts: so many are there when those that nobody uses are looked for
 };
@@ -92,6 +110,8 @@ class ByteHold {
 
   // It asks nobody: whether there is room was asked before.
   void set(std::size_t bytes) noexcept;
+  // Asks for an answer's room and takes it in one step, so that many who ask at once do not all get the same.
+  Budget::Room take_answer(std::size_t bytes);
   std::size_t bytes() const { return bytes_; }
 
  private:

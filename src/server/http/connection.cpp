@@ -16,8 +16,6 @@ namespace {
 // What is read ahead of requests that must wait, so that the end of the connection is noticed.
 constexpr std::size_t kReadAheadMax = std::size_t{16} * 1024;
 constexpr std::size_t kDiscardMax = std::size_t{256} * 1024;
-// Less is not counted: there are no more of these than connections and calls.
-constexpr std::size_t kUncountedMax = std::size_t{4} * 1024;
 // A body is there as it came, and once more in the hands of those who read it.
 constexpr std::size_t kBodyFactor = 2;
 
@@ -40,7 +38,7 @@ Connection::Connection(Service& service, std::string peer)
     : service_(service),
       peer_(std::move(peer)),
       reader_(service.options.head_max),
-      account_(service.budget->account(peer_)),
+      account_(service.budget->account(peer_, AccountOf::address)),
       held_(service.budget, account_),
       counted_(account_, &Account::connections) {}
 
@@ -97,6 +95,7 @@ void Connection::refuse(const Refusal& refusal) {
   refused_ = true;
   owes_continue_ = false;
   body_.reset();
+  reader_.drop();
   const bool passes = refusal.status == 429 || refusal.status == 503;
   answer(exchange, passes ? busy_response(refusal.status, refusal.code, refusal.message)
                           : error_response(refusal.status, refusal.code, refusal.message));
@@ -119,6 +118,7 @@ void Connection::lost() {
   held_.set(0);
   counted_ = CountHold();
   body_.reset();
+  reader_.drop();
   for (const Exchange& exchange : exchanges_) {
     if (exchange.over) exchange.over->store(true);
   }
@@ -202,9 +202,11 @@ bool Connection::read_some() {
     switch (reader_.next()) {
       case RequestReader::Step::need_more:
         if (peer_ended_) input_over_ = true;
-        return !hold_chunks() || any;
+        return (reader_.phase() == RequestReader::Phase::body && !hold_body()) || any;
       case RequestReader::Step::head: read_head(); break;
-      case RequestReader::Step::request: dispatch_request(); break;
+      case RequestReader::Step::request:
+        if (hold_body()) dispatch_request();
+        break;
       case RequestReader::Step::refused: refuse(reader_.refusal()); break;
     }
     any = true;
@@ -233,6 +235,7 @@ void Connection::refuse_head(HttpResponse response, bool keep_alive) {
   if (!exchange.keep_alive) input_over_ = true;
   refused_ = reader_.has_body();
   skips_request_ = true;
+  if (input_over_) reader_.drop();
   answer(exchange, std::move(response));
 }
 
@@ -240,8 +243,9 @@ void Connection::refuse_head(HttpResponse response, bool keep_alive) {
 std::optional<HttpResponse> Connection::take_account() {
   const HttpRequest& head = reader_.head();
   if (head.is_vital) return std::nullopt;
-  const std::string& name = head.payer.empty() ? peer_ : head.payer;
-  if (std::shared_ptr<Account> account = service_.budget->account(name); account != account_) {
+  std::shared_ptr<Account> account =
+      head.payer.empty() ? service_.budget->account(peer_, AccountOf::address) : service_.budget->account(head.payer);
+  if (account != account_) {
     if (service_.budget->for_connection(*account) != Budget::Room::enough) {
       return busy_response(429, "too_many_connections",
                            fmt::format("{} connections are open for this key, as many as are allowed",
@@ -259,22 +263,24 @@ std::optional<HttpResponse> Connection::take_account() {
                                      service_.budget->limits().calls_each));
   }
   const std::size_t length = kBodyFactor * reader_.body_length().value_or(0);
+  if (length <= Budget::kUncountedMax) return std::nullopt;
   if (const Budget::Room room = service_.budget->for_bytes(*account_, length); room != Budget::Room::enough) {
     return refused_for_room(room);
   }
-  if (length <= kUncountedMax) return std::nullopt;
+  // Who has no key takes no room by saying that it will come.
+  if (account_->of == AccountOf::address) return std::nullopt;
   body_ = std::make_shared<ByteHold>(service_.budget, account_);
   body_->set(length);
   return std::nullopt;
 }
 
-// What has come of a body whose length nobody has said. False: it is refused.
-bool Connection::hold_chunks() {
-  if (reader_.phase() != RequestReader::Phase::body || skips_request_ || reader_.body_length()) return true;
+// What has come of a body that was not booked by its head. False: it is refused.
+bool Connection::hold_body() {
+  if (skips_request_ || reader_.head().is_vital) return true;
   const std::size_t bytes = kBodyFactor * reader_.head().body.size();
-  if (bytes <= kUncountedMax || (body_ && bytes <= body_->bytes())) return true;
-  const std::size_t more = bytes - (body_ ? body_->bytes() : 0);
-  if (const Budget::Room room = service_.budget->for_bytes(*account_, more); room != Budget::Room::enough) {
+  if (bytes <= Budget::kUncountedMax || (body_ && bytes <= body_->bytes())) return true;
+  const std::size_t held = body_ ? body_->bytes() : 0;
+  if (const Budget::Room room = service_.budget->for_bytes(*account_, bytes, held); room != Budget::Room::enough) {
     const bool is_own = room == Budget::Room::none_for_account;
     refuse({.status = is_own ? 429 : 503,
             .code = is_own ? "too_many_bytes" : "overloaded",
@@ -289,7 +295,7 @@ bool Connection::hold_chunks() {
 void Connection::hold_output() {
   if (lost_) return;
   const std::size_t bytes = unsent() + reader_.unread();
-  held_.set(bytes <= kUncountedMax ? 0 : bytes);
+  held_.set(bytes <= Budget::kUncountedMax ? 0 : bytes);
 }
 
 void Connection::dispatch_request() {
@@ -337,6 +343,8 @@ void Connection::answer(Exchange& exchange, HttpResponse response) {
 void Connection::accept(Exchange& exchange, SendMail mail) {
   const std::function<void()> forgotten = std::exchange(exchange.gone, {});
   answer(exchange, std::move(mail.response));
+  // Only then is what it took on its way given back.
+  if (mail.held.bytes() > 0) hold_output();
 }
 
 void Connection::accept(Exchange& exchange, StreamMail mail) {

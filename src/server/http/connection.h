@@ -96,7 +96,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void read_head();
   void refuse_head(HttpResponse response, bool keep_alive);
   std::optional<HttpResponse> take_account();
-  bool hold_chunks();
+  bool hold_body();
   void hold_output();
   void dispatch_request();
   bool write_some();

@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "server/http/budget.h"
 #include "server/http/message.h"
 #include "server/http/reply.h"
 
@@ -30,6 +31,7 @@ using StreamOver = std::atomic<bool>;
 
 struct SendMail {
   HttpResponse response;
+  ByteHold held;  // for its body, until the connection counts it
 };
 struct StreamMail {
   HttpResponse head;

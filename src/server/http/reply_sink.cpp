@@ -69,9 +69,11 @@ class Sink final : public ReplySink {
 
   void send(HttpResponse response) override {
     if (answered_.exchange(true)) return;
-    const Budget::Room room = address_.budget->for_answer(*address_.account, response.body.size());
-    if (room != Budget::Room::enough) response = refused_for_room(Budget::Room::none);
-    deliver(address_, SendMail{.response = std::move(response)});
+    ByteHold held(address_.budget, address_.account);
+    if (held.take_answer(response.body.size()) != Budget::Room::enough) {
+      response = refused_for_room(Budget::Room::none);
+    }
+    deliver(address_, SendMail{.response = std::move(response), .held = std::move(held)});
   }
 
   std::shared_ptr<Stream> stream(HttpResponse head) override {

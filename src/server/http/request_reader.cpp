@@ -23,8 +23,8 @@ namespace beast = boost::beast;
 namespace http = boost::beast::http;
 
 constexpr std::size_t kHeadersMax = 100;
-constexpr std::size_t kEmptyLinesMax = 2;                        // before a request
-constexpr std::size_t kBodyReserveMax = std::size_t{64} * 1024;  // what a Content-Length alone makes us set aside
+constexpr std::size_t kEmptyLinesMax = 2;                      // before a request
+constexpr std::size_t kBodyBelieved = std::size_t{64} * 1024;  // of a body, so that its Content-Length is believed
 
 std::string lower_case(std::string_view text) {
   std::string lower(text);
@@ -215,6 +215,13 @@ class RequestReader::Impl {
     return step;
   }
 
+  void drop() {
+    std::string().swap(input_);
+    at_ = 0;
+    parser_.reset();
+    chunks_.reset();
+  }
+
   HttpRequest take() {
     CHECK(parser_ && phase_ == Phase::between);
     HttpRequest request = std::move(parser_->request());
@@ -322,11 +329,12 @@ class RequestReader::Impl {
     const std::uint64_t length = parser_->content_length().value_or(0);
     if (length > body_max_) return refuse_body();
     std::string& body = parser_->request().body;
-    // Once so much has come the rest is believed: growing step by step would take twice the room.
-    const bool is_coming = body.size() >= kBodyReserveMax;
-    if (body.empty()) body.reserve(std::min<std::uint64_t>(length, kBodyReserveMax));
-    if (is_coming && body.capacity() < length) body.reserve(length);
     const std::size_t part = std::min<std::uint64_t>(length - body.size(), rest.size());
+    const std::size_t needed = body.size() + part;
+    if (needed > body.capacity()) {
+      // Once so much has come the rest is believed: growing step by step would take twice the room.
+      body.reserve(body.size() >= kBodyBelieved ? length : std::min<std::uint64_t>(length, 2 * needed));
+    }
     body.append(rest.substr(0, part));
     rest.remove_prefix(part);
     return body.size() == length ? Step::request : Step::need_more;
@@ -383,6 +391,7 @@ bool RequestReader::expects_continue() const { return impl_->parser()->expects_c
 bool RequestReader::keep_alive() const { return impl_->parser()->keep_alive(); }
 bool RequestReader::is_http_1_0() const { return impl_->parser()->is_http_1_0(); }
 HttpRequest RequestReader::take() { return impl_->take(); }
+void RequestReader::drop() { impl_->drop(); }
 const Refusal& RequestReader::refusal() const { return impl_->refusal(); }
 RequestReader::Phase RequestReader::phase() const { return impl_->phase(); }
 std::size_t RequestReader::unread() const { return impl_->unread(); }

@@ -58,6 +58,8 @@ class RequestReader {
 
   // After `request`.
   HttpRequest take();
+  // Nothing more will be read: lets go of all that has come. `refusal` stays.
+  void drop();
   // After `refused`.
   const Refusal& refusal() const;
 

@@ -49,6 +49,8 @@ HttpResponse refused_for_room(Budget::Room room) {
   return busy_response(503, "overloaded", "too many bodies and answers are under way; try again");
 }
 
+HttpResponse too_many_wait() { return busy_response(503, "overloaded", "too many calls wait; try again"); }
+
 std::string_view reason_phrase(int status) {
   switch (status) {
     case 200: return "OK";

@@ -18,6 +18,8 @@ HttpResponse error_response(int status, std::string_view code, std::string_view 
 HttpResponse busy_response(int status, std::string_view code, std::string_view message);
 // For a call that the budget has no room for.
 HttpResponse refused_for_room(Budget::Room room);
+// For a call that finds the line of those who wait full.
+HttpResponse too_many_wait();
 
 // "Not Found"; for a number that has no name "Status".
 std::string_view reason_phrase(int status);

@@ -29,6 +29,7 @@ PAIRS = 5 if FULL else 3            # the median forgives one that something els
 SECONDS = 8.0 if FULL else 2.0      # of each half of a pair
 BUDGET_MIB = 256                    # of bodies and answers under way, the default
 ABOVE_BUDGET_MIB = 100
+HEALTH_MAX = 1.0                    # seconds, of any /healthz
 AFTER_SECONDS = 5.0                 # until all is as before
 GOOD = "good"                       # the tenant that behaves
 
@@ -229,8 +230,13 @@ class Report:
         return statistics.median(sample.p99 for sample in samples)
 
     def healthz(self):
-        """The slowest of each half beside the attack, and of these the median."""
-        return statistics.median(sample.health for sample in self.beside)
+        """The slowest there was beside the attack. With 100 ms allowed (CARILLON_FULL) the median of the slowest of each
+        half: there one answer in some 800 that the machine itself held up, with an attacker on the same cores, says nothing;
+        an answer that a second passed over says much, and is looked at in both."""
+        return statistics.median(sample.health for sample in self.beside) if FULL else self.slowest_healthz()
+
+    def slowest_healthz(self):
+        return max(sample.health for sample in self.beside)
 
     def failed(self):
         return sum(sample.failed for sample in self.beside)
@@ -244,7 +250,7 @@ class Report:
         """What the neighbour could complain about."""
         alone, beside = self.p99(self.alone), self.p99(self.beside)
         p99_max = 3 * alone if FULL else max(10 * alone, 0.5)
-        health_max = 0.1 if FULL else 1.0
+        health_max = 0.1 if FULL else HEALTH_MAX
         found = []
         if self.failed():
             found.append(f"{self.failed()} calls failed")
@@ -252,6 +258,8 @@ class Report:
             found.append(f"p99 {beside * 1000:.1f} ms, allowed {p99_max * 1000:.1f} ms")
         if self.healthz() > health_max:
             found.append(f"/healthz took {self.healthz() * 1000:.0f} ms, allowed {health_max * 1000:.0f} ms")
+        if self.slowest_healthz() > HEALTH_MAX and health_max < HEALTH_MAX:
+            found.append(f"/healthz once took {self.slowest_healthz() * 1000:.0f} ms, allowed {HEALTH_MAX * 1000:.0f} ms")
         if self.peak_mib - self.before_mib > above_mib:
             found.append(f"{self.peak_mib - self.before_mib:.0f} MiB more memory, allowed {above_mib}")
         if self.as_before_within > AFTER_SECONDS:

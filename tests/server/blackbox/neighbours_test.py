@@ -1,18 +1,25 @@
 """What callers without a key, with large bodies, or with very many of them cannot take from the others.
 
-  neighbours_test.py PROGRAM
+  neighbours_test.py PROGRAM [--controls]
 """
 import contextlib
 import json
 import os
+import resource
+import socket
 import sys
+import tempfile
 import threading
 import time
 import unittest
 
 from neighbours import Attack, neighbourhood, rss_mib, run_pairs
+from server import Server
 
 PROGRAM = os.path.abspath(sys.argv.pop(1))
+CONTROLS = "--controls" in sys.argv
+if CONTROLS:
+    sys.argv.remove("--controls")
 MIB = 1 << 20
 BAD = "bad"
 FROM_PAGE = ["Origin: http://x", "Content-Type: application/json"]  # as a browser sends it, to the host x
@@ -86,6 +93,83 @@ class Unfinished(Attack):
             del self.open[:100]
 
 
+class Parked(Attack):
+    """As many connections as a key may have calls: each with calls that wait, and more behind them than are read."""
+    threads = 4
+    CONNECTIONS = 400     # a thread
+    PIPELINED = 24        # calls on one: 16 are taken in
+
+    def __init__(self, place):
+        super().__init__(place)
+        self.key = place.new_key(BAD, "worker")
+        self.open = [[] for _ in range(self.threads)]
+        body = json.dumps({"worker": "w", "types": ["none"], "wait": "30s"}).encode()
+        poll = self.head("POST", f"/v1/tenants/{BAD}/leases", self.key, len(body)) + body
+        small = self.head("GET", f"/v1/tenants/{BAD}/jobs", self.key)
+        self.bytes = poll * self.PIPELINED + small * 400  # nobody reads what these are told
+
+    def begin(self, number):
+        with contextlib.suppress(ValueError, OSError):
+            _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+    def step(self, number):
+        mine = self.open[number]
+        if len(mine) >= self.CONNECTIONS:
+            for one in mine[:100]:
+                one.close()
+            del mine[:100]
+        connection = self.connect(timeout=5)
+        mine.append(connection)
+        connection.settimeout(0.2)
+        connection.sendall(self.bytes)
+
+
+class HeadsOnly(Attack):
+    """Pushes of 1 MiB by nobody, from four addresses, of which only the head comes."""
+    threads = 4
+    CONNECTIONS = 300     # a thread
+
+    def __init__(self, place):
+        super().__init__(place)
+        self.open = [[] for _ in range(self.threads)]
+
+    def step(self, number):
+        mine = self.open[number]
+        if len(mine) >= self.CONNECTIONS:
+            time.sleep(0.05)
+            return
+        connection = socket.create_connection(("127.0.0.1", self.port), timeout=5,
+                                              source_address=(f"127.0.0.{number + 2}", 0))
+        mine.append(connection)
+        length = MIB if len(mine) <= 80 else 30_000
+        connection.sendall(self.head("POST", f"/v1/tenants/{BAD}/hooks/none", length=length) + b"x" * (length // 16))
+
+
+class Unread(Attack):
+    """Pages of some megabytes, asked for with several keys on many connections, which nobody reads."""
+    threads = 3
+
+    def __init__(self, place):
+        super().__init__(place)
+        owner = place.new_key(BAD)
+        for _ in range(9):
+            answer = place.server.post(f"/v1/tenants/{BAD}/jobs", {"type": "t", "delay": "1h", "payload": "x" * 900_000},
+                                       key=owner)
+            assert answer.status == 201, answer.body
+        self.keys = [place.new_key(BAD, "read") for _ in range(self.threads)]
+        self.open = []
+
+    def step(self, number):
+        connection = socket.socket()
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+        connection.settimeout(5)
+        connection.connect(("127.0.0.1", self.port))
+        connection.sendall(self.head("GET", f"/v1/tenants/{BAD}/jobs?limit=100", self.keys[number]))
+        self.open.append(connection)
+        time.sleep(0.02 if len(self.open) < 150 else 0.5)
+
+
 # ---- Beside them -----------------------------------------------------------------------------------------------------
 
 class Neighbours(unittest.TestCase):
@@ -107,6 +191,47 @@ class Neighbours(unittest.TestCase):
     def test_bodies_that_never_end(self):
         with neighbourhood(PROGRAM) as place:
             run_pairs(place, Unfinished(place)).check(self)
+
+    def test_calls_that_wait_on_many_connections_with_more_behind_them(self):
+        with neighbourhood(PROGRAM) as place:
+            run_pairs(place, Parked(place)).check(self)
+
+    def test_heads_of_pushes_that_nobody_follows_up(self):
+        with neighbourhood(PROGRAM) as place:
+            run_pairs(place, HeadsOnly(place)).check(self)
+
+    def test_answers_that_nobody_reads(self):
+        with neighbourhood(PROGRAM) as place:
+            run_pairs(place, Unread(place)).check(self)
+
+
+class FewFiles(unittest.TestCase):
+    """A process that may open 1,024 files, and 1,100 connections without a key."""
+
+    def test_connections_leave_files_for_all_else(self):
+        with contextlib.ExitStack() as stack:
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
+            limited = os.path.join(folder, "limited")
+            with open(limited, "w") as file:
+                file.write(f'#!/bin/sh\nulimit -n 1024\nexec {PROGRAM} "$@"\n')
+            os.chmod(limited, 0o755)
+            with open(os.path.join(folder, "carillon.toml"), "w") as file:
+                file.write('[handlers."run"]\nkind = "exec"\nallow_root = true\n'
+                           'argv = ["/bin/sh", "-c", "test $(ulimit -n) -ge 256"]\n')
+            server = stack.enter_context(Server(limited, folder=folder))
+            for number in range(1100):
+                connection = socket.socket()
+                stack.callback(connection.close)
+                connection.settimeout(5)
+                connection.bind(("127.0.0.2", 0))
+                connection.connect(("127.0.0.1", server.port))
+            time.sleep(0.5)
+            self.assertEqual(server.get("/healthz", key="").status, 200)
+            made = server.post("/v1/tenants/default/jobs", {"type": "run", "max_attempts": 1})
+            self.assertEqual(made.status, 201, made.body)
+            job = server.get(f"/v1/tenants/default/jobs/{made.json['id']}?wait=20s").json
+            self.assertEqual(job["state"], "done", job)
+            self.assertLess(len(os.listdir(f"/proc/{server.process.pid}/fd")), 700)
 
 
 # ---- One by one ------------------------------------------------------------------------------------------------------
@@ -190,6 +315,7 @@ class Bounds(unittest.TestCase):
 
 # ---- Doors that are opened again: what the tests above measure would then be seen ------------------------------------
 
+@unittest.skipUnless(CONTROLS, "this build has no switches that open doors again")
 class Reopened(unittest.TestCase):
     def test_sign_ins_in_the_line_of_all_hold_up_an_admin(self):
         """180 sign-ins of 1 MiB: with the hole an admin's call waits for all of them."""

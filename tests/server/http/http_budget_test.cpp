@@ -48,16 +48,93 @@ TEST(Budget, AnAccountHasHalfAndSmallThingsHaveTheRest) {
   EXPECT_EQ(budget->for_bytes(*a, 4 * kMib + 1), Budget::Room::none_for_account);
   ASSERT_EQ(budget->for_bytes(*a, 4 * kMib), Budget::Room::enough);
   of_a.set(4 * kMib);
-  EXPECT_EQ(budget->for_bytes(*a, 1), Budget::Room::none_for_account);
-  ASSERT_EQ(budget->for_bytes(*b, 3 * kMib), Budget::Room::enough);
-  of_b.set(3 * kMib);
+  EXPECT_EQ(budget->for_bytes(*a, Budget::kSmallBytes + 1), Budget::Room::none_for_account);
+  // An eighth is left to small things, an eighth to those without a key.
+  ASSERT_EQ(budget->for_bytes(*b, 2 * kMib + 1), Budget::Room::none);
+  ASSERT_EQ(budget->for_bytes(*b, 2 * kMib), Budget::Room::enough);
+  of_b.set(2 * kMib);
   EXPECT_EQ(budget->for_bytes(*c, kMib), Budget::Room::none);
   EXPECT_EQ(budget->for_bytes(*c, Budget::kSmallBytes), Budget::Room::enough);
   of_a = ByteHold();
   EXPECT_EQ(budget->for_bytes(*c, kMib), Budget::Room::enough);
-  EXPECT_EQ(budget->bytes(), 3 * kMib);
-  EXPECT_EQ(budget->take_peak(), 7 * kMib);
-  EXPECT_EQ(budget->take_peak(), 3 * kMib);
+  EXPECT_EQ(budget->bytes(), 2 * kMib);
+  EXPECT_EQ(budget->take_peak(), 6 * kMib);
+  EXPECT_EQ(budget->take_peak(), 2 * kMib);
+}
+
+TEST(Budget, AKeyHasRoomForAFewSmallThingsWhateverTheOthersHold) {
+  const auto budget = std::make_shared<Budget>(Budget::Limits{.bytes = 8 * kMib});
+  const auto hog = budget->account("hog");
+  ByteHold all(budget, hog);
+  all.set(8 * kMib);
+  const auto key = budget->account("key");
+  std::vector<ByteHold> held;
+  for (std::size_t i = 0; i < Budget::kOwnBytes / Budget::kSmallBytes; ++i) {
+    EXPECT_EQ(budget->for_bytes(*key, Budget::kSmallBytes), Budget::Room::enough) << i;
+    EXPECT_EQ(budget->for_answer(*key, Budget::kSmallBytes), Budget::Room::enough) << i;
+    held.emplace_back(budget, key);
+    held.back().set(Budget::kSmallBytes);
+  }
+  EXPECT_EQ(budget->for_bytes(*key, Budget::kUncountedMax + 1), Budget::Room::none);
+  EXPECT_EQ(budget->for_answer(*key, Budget::kUncountedMax + 1), Budget::Room::none);
+  EXPECT_EQ(budget->for_bytes(*key, Budget::kSmallBytes + 1), Budget::Room::none);
+  // What grows is no longer small, and what shrinks is again.
+  held.front().set(kMib);
+  EXPECT_EQ(key->small_bytes, Budget::kOwnBytes - Budget::kSmallBytes);
+  held.front().set(1);
+  EXPECT_EQ(key->small_bytes, Budget::kOwnBytes - Budget::kSmallBytes + 1);
+  held.clear();
+  EXPECT_EQ(key->small_bytes, 0U);
+  EXPECT_EQ(key->bytes, 0U);
+  // What has grown large is not small because it grows by little.
+  EXPECT_EQ(budget->for_bytes(*key, Budget::kSmallBytes + 1, Budget::kSmallBytes), Budget::Room::none);
+  EXPECT_EQ(budget->for_bytes(*hog, 8 * kMib + 1, 8 * kMib), Budget::Room::none_for_account);
+  // The one that holds all has it as well.
+  EXPECT_EQ(budget->for_bytes(*hog, Budget::kSmallBytes), Budget::Room::enough);
+}
+
+TEST(Budget, ThoseWithoutAKeyHaveAnEighthTogether) {
+  const auto budget = std::make_shared<Budget>(Budget::Limits{.bytes = 16 * kMib});
+  std::vector<ByteHold> held;
+  for (const char* address : {"1", "2"}) {
+    const auto account = budget->account(address, AccountOf::address);
+    EXPECT_EQ(budget->for_bytes(*account, kMib + 1), Budget::Room::none_for_account);
+    EXPECT_EQ(budget->for_answer(*account, kMib + 1), Budget::Room::none_for_account);
+    ASSERT_EQ(budget->for_bytes(*account, kMib), Budget::Room::enough);
+    held.emplace_back(budget, account);
+    held.back().set(kMib);
+  }
+  const auto third = budget->account("3", AccountOf::address);
+  EXPECT_EQ(budget->for_bytes(*third, Budget::kUncountedMax + 1), Budget::Room::none);
+  EXPECT_EQ(budget->for_answer(*third, Budget::kUncountedMax + 1), Budget::Room::none);
+  EXPECT_EQ(budget->for_answer(*third, Budget::kUncountedMax), Budget::Room::enough);
+  // Keys have as much as without them; and with all that keys may have, there is room for those without.
+  const auto key = budget->account("key");
+  EXPECT_EQ(budget->for_answer(*key, 12 * kMib), Budget::Room::enough);
+  ByteHold of_key(budget, key);
+  of_key.set(14 * kMib);
+  held.clear();
+  EXPECT_EQ(budget->for_bytes(*third, kMib), Budget::Room::enough);
+}
+
+TEST(Budget, ManyAnswersAtOnceDoNotAllGetTheSameRoom) {
+  const auto budget = std::make_shared<Budget>(Budget::Limits{.bytes = 8 * kMib});
+  const auto key = budget->account("key");
+  std::atomic<int> given = 0;
+  std::atomic<bool> go = false;
+  std::vector<ByteHold> held(32);
+  std::vector<std::thread> threads;
+  for (ByteHold& one : held) {
+    one = ByteHold(budget, key);
+    threads.emplace_back([&] {
+      while (!go) std::this_thread::yield();
+      if (one.take_answer(kMib) == Budget::Room::enough) ++given;
+    });
+  }
+  go = true;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(given, 6);
+  EXPECT_EQ(budget->bytes(), 6 * kMib);
 }
 
 TEST(Budget, CallsOfAnAccountAreCounted) {
@@ -109,6 +186,38 @@ TEST(HttpBudget, ABodyThatFindsNoRoomIsRefusedByItsHead) {
   EXPECT_EQ(fourth.response().status, 200);
   first.send(std::string(kLength - 1, 'x'));
   EXPECT_EQ(first.response().status, 200);
+  expect_nothing_left(test);
+}
+
+// Who has no key takes no room by saying how much will come.
+TEST(HttpBudget, ABodyWithoutAKeyIsCountedAsItComes) {
+  TestServer test({.budget = {.bytes = 32 * kMib}}, name_payer);
+  std::vector<RawClient> heads;
+  for (int i = 0; i < 40; ++i) {
+    heads.push_back(test.connect());
+    heads.back().send("POST /size/10 HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n");
+  }
+  RawClient key = test.connect();
+  key.send(head_of("/echo", "a", 3 * kMib) + std::string(3 * kMib, 'x'));
+  EXPECT_EQ(key.response().status, 200);
+  ASSERT_TRUE(eventually([&] { return test.server->connections() == 41; }));
+  EXPECT_TRUE(eventually([&] { return test.server->under_way().bytes == 0; }));
+  // One address has a sixteenth: 2 MiB, one such body.
+  heads[0].send(std::string(500'000, 'x'));
+  ASSERT_TRUE(eventually([&] { return test.server->under_way().bytes >= 1'000'000; }));
+  heads[1].send(std::string(600'000, 'x'));
+  EXPECT_EQ(heads[1].response().status, 429);
+  heads[1].close();
+  heads[0].send(std::string(500'000, 'x'));
+  EXPECT_EQ(heads[0].response().status, 200);
+  // It counts as well if all of it comes at once.
+  RawClient parked = test.connect();
+  parked.send("POST /park HTTP/1.1\r\nHost: a\r\nContent-Length: 10000\r\n\r\n" + std::string(10'000, 'x'));
+  ASSERT_TRUE(test.parked.wait(1));
+  EXPECT_EQ(test.server->under_way().bytes, 20'000U);
+  parked.reset();
+  test.parked.clear();
+  heads.clear();
   expect_nothing_left(test);
 }
 

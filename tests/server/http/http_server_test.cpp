@@ -129,7 +129,8 @@ TEST(HttpServer, ManyRequestsAtOnceAreAllAnswered) {
 }
 
 TEST(HttpServer, LargeAnswersArriveWhole) {
-  TestServer test;
+  // Who has no key gets a sixteenth of it.
+  TestServer test({.budget = {.bytes = std::size_t{512} << 20U}});
   RawClient client = test.connect();
   client.send(get("/size/20000000") + get("/size/1"));
   EXPECT_EQ(client.response().body.size(), 20'000'000U);
