@@ -138,9 +138,13 @@ TEST_P(NameContract, NamesThatNothingUsesGoWhenThereAreManyOfThem) {
   const ReadyJob held = enqueue(keyed);
   const ReadyJob ended = enqueue(job_in("ended", "e"));
   ASSERT_TRUE(jobs().act(kTenant, JobAction::cancel, std::array{ended.id}).front());
-  for (int i = 0; i < 5; ++i) {
-    ASSERT_TRUE(jobs().key_holder({.tenant = kTenant, .type = "asked" + std::to_string(i), .key = "x", .said = ""}));
-  }
+  // Each is asked for, and never used.
+  ASSERT_TRUE(store_->atomically([&] {
+    for (int i = 0; i < 20'000; ++i) {
+      const std::string type = "asked" + std::to_string(i);
+      ASSERT_TRUE(jobs().key_holder({.tenant = kTenant, .type = type, .key = "x", .said = ""}));
+    }
+  }));
 
   open();
   for (int round = 0; round < 2; ++round) {

@@ -420,6 +420,8 @@ TEST(Config, AHandlerThatCannotWorkIsRefused) {
            {"[handlers.x]\nkind = \"exec\"\nargv = \"/a\"", "a list of texts"},
            {"[handlers.x]\nkind = \"exec\"\nargv = [\"/a\"]\ntimout = \"5s\"",
             "line 4: unknown key \"timout\" of handler \"x\"; did you mean timeout?"},
+           {"[handlers.x]\nkind = \"exec\"\nargv = [\"/a\"]\nzzzzzz = 1",
+            "allowed are kind, tenants, argv, cwd, user,"},
            {"[handlers.x]\nkind = \"exec\"\nargv = [\"/a\"]\nsmtp = \"smtp://x\"", "unknown key \"smtp\""},
            {"[handlers.x]\nkind = \"exec\"\nargv = [\"/a\"]\nenv.A = \"b\"", "unknown key \"env.A\""},
            {"[handlers.x]\nkind = \"exec\"\nargv = [\"/a\"]\ntimeout = 5", "a duration"},

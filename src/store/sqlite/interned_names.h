@@ -20,8 +20,8 @@ class InternedNames {
  public:
   explicit InternedNames(Connection& connection) : connection_(connection) {}
 
-  // So many stay, used or not: looking for those that are not reads every job.
-  static constexpr std::int64_t kUnusedMax = 1000;
+  // So many stay, used or not: they cost next to nothing, and looking for those that are not reads every job.
+  static constexpr std::int64_t kUnusedMax = 20'000;
   // Above any that was ever given out; a file that has it is damaged.
   static constexpr std::int64_t kNumberMax = 100'000'000;
 

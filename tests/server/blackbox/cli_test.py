@@ -84,6 +84,11 @@ class CommandLine(unittest.TestCase):
                 self.assertFalse(text.startswith("{"), text)
                 self.assertNotIn("\x1b", text)
 
+    def test_a_key_of_no_tenant_is_refused_with_the_flags_to_use(self):
+        said = self.exits(USAGE, "keys", "create", "w", "--scope", "worker").stderr
+        self.assertIn("needs --for-tenant T or --all-tenants", said)
+        self.exits(DONE, "keys", "create", "w", "--scope", "worker", "--all-tenants")
+
     # ---- The life of things ----
     def test_a_job_from_the_shell(self):
         words = ["enqueue", "cli.life", "--payload", "-", "--key", "cli-1", "--priority", "high", "--in", "1h"]
