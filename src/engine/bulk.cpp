@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "base/check.h"
 #include "base/json_writer.h"
@@ -298,14 +299,16 @@ std::optional<BootTime> BulkWork::next_at() const {
 }
 
 Result<void> BulkWork::step(Round& round) {
-  std::vector<const Work*> due;
+  // Who has waited longest first, else by key; a step moves its work to the end of the line.
+  std::multimap<decltype(Work::next_at), const Work*> due;
   for (const auto& [key, work] : works_) {
-    if (work.next_at <= round.boot) due.push_back(&work);
+    if (work.next_at <= round.boot) due.emplace(work.next_at, &work);
   }
-  // Who has waited longest; a step moves its work behind all others.
-  std::ranges::stable_sort(due, {}, &Work::next_at);
-  if (due.size() > kStepsOfRound) due.resize(kStepsOfRound);
-  for (const Work* const work : due) TRY(step(round, *work));
+  std::size_t steps = 0;
+  for (const auto& [at, work] : due) {
+    if (++steps > kStepsOfRound) break;
+    TRY(step(round, *work));
+  }
   return {};
 }
 
