@@ -13,7 +13,7 @@
 namespace carillon {
 
 template <typename T>
-class JsonList {
+class JsonList {  // NOLINT(cppcoreguidelines-special-member-functions): one assignment takes both
  public:
   JsonList() = default;
   // Takes them out of `from`.
