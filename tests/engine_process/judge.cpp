@@ -55,7 +55,9 @@ class Judge {
     ++result_.repeated;
     if (last->second == line.process) say("WRONG", line.number, "ran twice in one process");
     last->second = line.process;
-    const std::chrono::milliseconds after(line.at_ms - up_.at(line.process));
+    // The engine may start a job before its program has said that it is up.
+    const auto up = up_.find(line.process);
+    const std::chrono::milliseconds after(up == up_.end() ? 0 : line.at_ms - up->second);
     result_.slowest = std::max(result_.slowest, after);
     if (after > again_within_) say("LATE", line.number, "ran again after " + std::to_string(after.count()) + " ms");
   }
