@@ -63,6 +63,12 @@ std::optional<Instant> next_slot(const ScheduleSpec& spec, Instant created_at, I
     if (!spec.anchor) k = std::max<std::int64_t>(k, 1);
     return anchor + k * spec.every;
   }
+  if (spec.is_from_creation()) {
+    // The minute of the creation fixes the phase. It is no occurrence itself, and COUNT counts what runs.
+    const Instant start = floor<minutes>(created_at);
+    const std::int64_t k = after < start ? 1 : (after - start) / spec.every + 1;
+    return spec.count == 0 || k <= spec.count ? std::optional(start + k * spec.every) : std::nullopt;
+  }
   if (spec.kind != Kind::daily && spec.kind != Kind::weekly) return std::nullopt;
   const Instant local_after = after + offset_at(spec.zone, after);
   for (sys_days day = floor<days>(local_after) - days(1);; day += days(1)) {
@@ -72,6 +78,15 @@ std::optional<Instant> next_slot(const ScheduleSpec& spec, Instant created_at, I
     const Instant at = instant_of_local(spec.zone, Instant(day) + spec.at);
     if (at > after) return at;
   }
+}
+
+std::int64_t local_minute(std::string_view zone, Instant at) {
+  return floor<minutes>(at + offset_at(zone, at)).time_since_epoch().count();
+}
+
+std::int64_t local_minute_of_slot(const ScheduleSpec& spec, Instant slot) {
+  if (spec.kind != Kind::daily && spec.kind != Kind::weekly) return local_minute(spec.zone, slot);
+  return floor<minutes>(Instant(floor<days>(slot + offset_at(spec.zone, slot))) + spec.at).time_since_epoch().count();
 }
 
 }  // namespace carillon::sim

@@ -22,7 +22,13 @@ Instant instant_of_local(std::string_view zone, Instant local);
 // Whether the clocks of `zone` change within a few hours.
 bool is_near_change(std::string_view zone, Instant at);
 
-// Of daily, weekly and every: the first slot strictly after `after`. `created_at` is the anchor of one that has none.
+// Minutes since 1970 as a clock there shows them.
+std::int64_t local_minute(std::string_view zone, Instant at);
+// Of daily, weekly and every: on which local minute a slot is counted. One that a gap moved counts where it was to be.
+std::int64_t local_minute_of_slot(const ScheduleSpec& spec, Instant slot);
+
+// Of daily, weekly, every, and an rrule whose phase is that of the creation: the first slot strictly after `after`.
+// `created_at` is the anchor of one that has none.
 std::optional<Instant> next_slot(const ScheduleSpec& spec, Instant created_at, Instant after);
 
 }  // namespace carillon::sim

@@ -21,6 +21,8 @@ bool may_move(JobState from, JobState to) {
   }
 }
 
+JobState counted_as(const OutcomeRow& row) { return row.outcome.value_or(row.parked ? JobState::dlq : kOpenOutcome); }
+
 }  // namespace
 
 void Judge::committed(const std::vector<Op>& ops, bool answered) {
@@ -46,6 +48,11 @@ void Judge::committed(const std::vector<Op>& ops, bool answered) {
   }
   slots_.end_of_transaction(now_, model_);
   subjects_.end_of_transaction(now_, model_);
+  fortunes_.end_of_transaction();
+  for (const CountedSlot& slot : slots_.take_counted()) count_outcome(slot, 1);
+  const Subjects::Counted of_subjects = subjects_.take_counted();
+  for (const CountedSlot& slot : of_subjects.slots) count_outcome(slot, 1);
+  unsure_counts_.insert(of_subjects.unsure.begin(), of_subjects.unsure.end());
   follow_ups_due_.clear();
   follow_ups_made_.clear();
   final_slots_.clear();
@@ -131,6 +138,7 @@ void Judge::see(const JobUpdated& op) {
     findings_.expect(asks_ == Asks::retry, 14, "job {} left the DLQ, and nobody asked", Shown{id});
     findings_.expect(op.after.attempts == 0, 16, "job {} came out of the DLQ without fresh attempts", Shown{id});
     job.losses = job.releases = job.rate_limits = 0;
+    job.lost_ahead = false;
     job.was_parked = true;
   } else {
     findings_.expect(op.after.attempts == job.row.attempts && op.after.token == job.row.token, 10,
@@ -149,6 +157,7 @@ void Judge::see(const JobUpdated& op) {
 
 void Judge::see(const JobArchived& op) {
   const JobId id = op.row.job.id;
+  if (op.row.job.detail.find("\"last_error\"") != std::string::npos) fortunes_.ended_with_error(id);
   const auto found = model_.live.find(id);
   if (!findings_.expect(found != model_.live.end(), 3, "job {} ended twice", Shown{id})) return;
   if (const auto ending = endings_.find(id); ending != endings_.end()) {
@@ -214,23 +223,43 @@ void Judge::see(const LeaseInserted& op) {
                    job.row.token);
   findings_.expect(op.row.attempt == job.row.attempts + 1, 16, "attempt {} of job {} follows {}", op.row.attempt, name,
                    job.row.attempts);
-  findings_.expect(!job.spec->max_attempts || op.row.attempt <= *job.spec->max_attempts, 16,
-                   "job {} is in attempt {}, and may have {}", name, op.row.attempt,
-                   job.spec->max_attempts.value_or(0));
+  findings_.expect(!job.spec->attempts() || op.row.attempt <= *job.spec->attempts(), 16,
+                   "job {} is in attempt {}, and may have {}", name, op.row.attempt, job.spec->attempts().value_or(0));
   findings_.expect(job.row.run_at <= now_, 8, "job {} was claimed before its time, {}", name,
                    ShownTime{job.row.run_at});
   findings_.expect(!job.row.deadline || *job.row.deadline > now_, 22, "job {} was claimed after its deadline", name);
   findings_.expect(!is_held(job.row, now_), 32, "job {} was claimed while its schedule or subject is paused", name);
   findings_.expect(!Rules::is_paused(*job.rules), 32, "job {} was claimed while {} or its queue {} is paused", name,
                    job.tenant, job.queue);
+  judge_slot(job, op.row);
   plain_changed(job, false);
   job.lease = LeaseModel{.token = op.row.token,
                          .attempt = op.row.attempt,
                          .claimed = boot_,
                          .until = boot_ + std::min(job.spec->lease, job.spec->timeout),
-                         .length = job.spec->lease};
+                         .length = job.spec->lease,
+                         .ahead = op.row.ahead,
+                         .stored_until = op.row.until};
   findings_.expect(op.row.length == job.spec->lease, 12, "the lease of job {} has another length than it asked for",
                    name);
+}
+
+// Whoever is claimed while all slots are taken waits for one: that is said in its lease. (invariant 12)
+void Judge::judge_slot(const LiveJob& job, const LeaseRow& lease) {
+  if (!lease.ahead) {
+    std::size_t taken = 0;
+    for (const auto& [id, other] : model_.live) {
+      if (!other.lease) continue;
+      const AttemptKey key{id, other.lease->token};
+      if (!at_work_.contains(key) && !model_.words.contains(key)) ++taken;  // it waits to begin
+    }
+    taken += at_work_.size();
+    findings_.expect(taken < slots_of_node_, 12, "job {} was claimed though all {} slots are taken, and is not marked",
+                     Shown{lease.job}, slots_of_node_);
+    return;
+  }
+  findings_.expect(!job.spec->attempts() || lease.attempt < *job.spec->attempts(), 12,
+                   "the last attempt of job {} was claimed ahead of a free slot", Shown{lease.job});
 }
 
 void Judge::see(const LeaseUpdated& op) {
@@ -241,6 +270,15 @@ void Judge::see(const LeaseUpdated& op) {
   }
   const LiveJob& job = found->second;
   LeaseModel& lease = *found->second.lease;
+  findings_.expect(lease.ahead || !op.row.ahead, 12, "job {} was claimed for a slot, and is now ahead of one",
+                   Shown{op.row.job});
+  if (lease.ahead && !op.row.ahead) {
+    findings_.expect(lease.started != BootTime::zero(), 12, "job {} has not begun, and was taken for begun",
+                     Shown{op.row.job});
+  }
+  // That it has begun renews nothing.
+  if (std::exchange(lease.ahead, op.row.ahead) != op.row.ahead && lease.stored_until == op.row.until) return;
+  lease.stored_until = op.row.until;
   BootTime timeout_at = boot_ + job.spec->timeout;
   // The first renewal after the start says when that was; none after it may move the end.
   if (lease.timeout_at != BootTime::zero() && !an_answer_was_lost_) timeout_at = lease.timeout_at;
@@ -287,8 +325,9 @@ void Judge::see(const OutcomePut& op) {
                      "slot {} of schedule {} has its outcome, and got another", ShownTime{op.row.slot},
                      op.row.schedule.value);
   }
-  if (known.schedule) count_outcome(known, -known.count);
-  count_outcome(op.row, op.row.count);
+  // What ended without a job is counted slot by slot, once the transaction is over.
+  if (known.job) count_outcome({known.schedule, known.local_minute, counted_as(known)}, -1);
+  if (op.row.job) count_outcome({op.row.schedule, op.row.local_minute, counted_as(op.row)}, 1);
   if (grows) counted_.finalized += static_cast<std::uint64_t>(op.row.count - known.count);
   if (op.row.outcome && !known.outcome) {
     final_outcomes_.insert(key);
@@ -298,6 +337,7 @@ void Judge::see(const OutcomePut& op) {
     trace_.add(op.row.slot);
   }
   const OutcomeRow before = std::exchange(known, op.row);
+  fortunes_.put_outcome(before, op.row, subjects_.delivers(op.row.schedule));
   if (by_subject) {
     subjects_.put_outcome(before, op.row, now_);
   } else if (!op.row.job) {
@@ -305,19 +345,11 @@ void Judge::see(const OutcomePut& op) {
   }
 }
 
-void Judge::count_outcome(const OutcomeRow& row, std::int64_t count) {
+void Judge::count_outcome(const CountedSlot& slot, std::int64_t count) {
   constexpr std::int64_t kMinutes = 1440;
-  // Days one after the other are counted each by itself.
-  if (row.count > 1 && count == row.count && row.until && *row.until - row.slot == std::chrono::days(count - 1)) {
-    OutcomeRow day = row;
-    day.count = 1;
-    day.until.reset();
-    for (std::int64_t i = 0; i < count; ++i, day.local_minute += kMinutes) count_outcome(day, 1);
-    return;
-  }
-  const std::int64_t day = (row.local_minute - (row.local_minute < 0 ? kMinutes - 1 : 0)) / kMinutes;
-  const JobState state = row.outcome.value_or(row.parked ? JobState::dlq : kOpenOutcome);
-  outcome_counts_[row.schedule][day][{static_cast<int>(row.local_minute - day * kMinutes), state}] += count;
+  const std::int64_t day = (slot.local_minute - (slot.local_minute < 0 ? kMinutes - 1 : 0)) / kMinutes;
+  const auto minute = static_cast<int>(slot.local_minute - day * kMinutes);
+  outcome_counts_[slot.schedule][day][{minute, slot.outcome}] += count;
 }
 
 void Judge::see(const OutcomeErased& op) {
@@ -330,6 +362,7 @@ void Judge::see(const OutcomeErased& op) {
 // ---- Schedules and subjects ---------------------------------------------------------------------------------------
 
 void Judge::see(const SubjectPut& op) {
+  fortunes_.put_subject(op.row);
   trace_.say(now_, "subject {} of {}: next {}, position {}{}{}", op.row.subject, op.row.schedule.value,
              op.row.next_at ? format_instant(*op.row.next_at) : "none",
              op.row.position ? format_instant(*op.row.position) : "none",
@@ -343,6 +376,7 @@ void Judge::see(const SubjectPut& op) {
 }
 
 void Judge::see(const SubjectErased& op) {
+  fortunes_.erase_subject(op.key);
   if (subjects_.knows(op.key.schedule)) {
     subjects_.erase_subject(op.key);
   } else {
@@ -353,11 +387,13 @@ void Judge::see(const SubjectErased& op) {
 void Judge::see(const SchedulePut& op) {
   slots_.put_schedule(op.row);
   subjects_.put_schedule(op.row, now_);
+  fortunes_.put_schedule(op.row);
 }
 
 void Judge::see(const ScheduleErased& op) {
   slots_.erase_schedule(op.id);
   subjects_.erase_schedule(op.id);
+  fortunes_.erase_schedule(op.id);
   outcome_counts_.erase(op.id);
 }
 

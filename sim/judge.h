@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/finished.h"
+#include "sim/fortunes.h"
 #include "sim/model.h"
 #include "sim/rules.h"
 #include "sim/slots.h"
@@ -32,6 +33,7 @@ class Judge {
         trace_(trace),
         slots_(specs, findings_),
         subjects_(specs, findings_),
+        fortunes_(findings_),
         rules_(findings_) {}
   Judge(const Judge&) = delete;
   Judge& operator=(const Judge&) = delete;
@@ -73,11 +75,21 @@ class Judge {
     std::size_t runs = 0;
     std::size_t slots = 0;
     std::size_t entries = 0;  // of its ready set
+    Duration tick{};
+    std::map<std::string, std::size_t> due;  // what it shows as due and waiting, by tenant; "": of all
   };
   void round_over(const RoundState& state);
   // Whatever may start must have started; leases that ran out must have been found. (invariants 5, 6, 8, 12)
   void audit(const RoundState& state, Duration tick);
   void clock_was_set();
+  // Jobs that were seen before closed gates, by how many closings at least: that is to be told of them, whatever has
+  // become of them since. (invariant 33)
+  struct HeldByGates {
+    std::string tenant;
+    std::vector<Instant> closings{};  // when each was seen
+  };
+  const std::map<JobId, HeldByGates>& held_by_gates() const { return held_by_gates_; }
+  void read(JobId id, const Result<JobInfo>& info, const Result<Explanation>& why);
   // The stored rows against those witnessed. (invariants 4, 14, 34)
   void compare_rows(Backend& backend, StoreReader& reader);
   // Everything has ended or is parked. (invariants 3, 5)
@@ -98,6 +110,7 @@ class Judge {
     Instant latest;
     std::uint32_t attempts = 0;
     std::uint32_t losses = 0;
+    bool lost_ahead = false;
     std::uint32_t releases = 0;
     std::uint32_t rate_limits = 0;
   };
@@ -123,6 +136,7 @@ class Judge {
   void see(const DocumentPut& op) { rules_.stored(op.document.key, now_, boot_); }
   void see(const DocumentErased& op) { rules_.stored(op.key, now_, boot_); }
 
+  void look_at_gates(JobId id, LiveJob& job);
   void judge_end(Ending& ending);
   void judge_result(const Ending& ending, std::optional<AttemptResult> result, const Word* word);
   Expected expect(const Ending& ending, std::optional<AttemptResult> result, const Word* word) const;
@@ -131,13 +145,17 @@ class Judge {
   void judge_learning(const Ending& ending, std::optional<AttemptResult> result, const Word* word, JobState state);
   // Its schedule does not run, or its subject is not enabled. (invariant 32)
   bool is_held(const JobRow& row, Instant now) const;
-  void count_outcome(const OutcomeRow& row, std::int64_t count);
+  void count_outcome(const CountedSlot& slot, std::int64_t count);
   void judge_follow_ups(const Ending& ending, const Word* word, JobState state);
   void flush(JobId job);
   void moves(const LiveJob& job, JobState to);
   void forget_startable();
   bool is_startable(const LiveJob& job, const RoundState& state);
+  // What is shown as due and waiting is what the rows say, once the clock has stood for long enough to read what it has
+  // made due. (invariant 34)
+  void judge_due(const RoundState& state);
   void judge_turns(const Run& run);
+  void judge_slot(const LiveJob& job, const LeaseRow& lease);
   void compare_plans(Transaction& tx);
   void compare_outcome_counts(StoreReader& reader);
   void plain_changed(const LiveJob& job, bool is_there);
@@ -148,6 +166,7 @@ class Judge {
   Findings findings_;
   Slots slots_;
   Subjects subjects_;
+  Fortunes fortunes_;
   Rules rules_;
   Model model_;
   Asks asks_ = Asks::nothing;
@@ -155,8 +174,10 @@ class Judge {
   // By schedule, then local day: how many occurrences of which minute ended how, or have not.
   using DayCounts = std::map<std::pair<int, JobState>, std::int64_t>;
   std::map<ScheduleId, std::map<std::int64_t, DayCounts>> outcome_counts_;
+  std::set<ScheduleId> unsure_counts_;
 
   // Of the transaction under way.
+  std::map<JobId, HeldByGates> held_by_gates_;
   Instant now_;
   BootTime boot_{};
   std::map<JobId, Ending> endings_;
@@ -178,6 +199,7 @@ class Judge {
   std::size_t entries_ = 0;
   BootTime clock_set_at_{};
   std::size_t slots_of_node_ = 0;
+  std::set<AttemptKey> at_work_;  // handlers that were entered and have not returned
 };
 
 }  // namespace carillon::sim

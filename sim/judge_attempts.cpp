@@ -69,6 +69,11 @@ void Judge::started(const Run& run) {
   const auto found = model_.live.find(run.job.id);
   trace_.add(static_cast<std::uint64_t>(run.job.id.value));
   trace_.say(now, "start {} token {}", Shown{run.job.id}, run.job.token);
+  // Counted where they start, however many were claimed. A cap whose answer was lost is not known to the node yet.
+  at_work_.insert({run.job.id, run.job.token});
+  std::size_t most = slots_of_node_;
+  if (const auto all = rules_.cap_of_all(); all && !an_answer_was_lost_) most = std::min<std::size_t>(most, *all);
+  findings_.expect(at_work_.size() <= most, 6, "{} handlers run at once; {} may", at_work_.size(), most);
   const bool leased = found != model_.live.end() && found->second.lease && found->second.lease->token == run.job.token;
   if (!leased) return;  // it lost its lease while it waited, and will be told
   LiveJob& job = found->second;
@@ -80,6 +85,7 @@ void Judge::started(const Run& run) {
 }
 
 void Judge::said(const Finished& finished) {
+  at_work_.erase({finished.run->job.id, finished.run->job.token});
   Word word{.how = static_cast<Word::How>(0), .kind = finished.outcome.kind, .again = finished.outcome.again};
   switch (finished.how) {
     case Finished::How::returned: word.how = Word::How::returned; break;
@@ -180,6 +186,9 @@ void Judge::judge_end(Ending& ending) {
   trace_.add(static_cast<std::uint64_t>(after.state));
   trace_.say(now_, "ended {} token {} {} -> {} run_at {}", name, lease.token, result ? to_string(*result) : "deferred",
              to_string(after.state), ShownTime{after.run_at});
+  findings_.expect(!lease.ahead || before.lost_ahead || result != AttemptResult::lease_lost || is_final(after.state) ||
+                       after.attempts == before.row.attempts,
+                   12, "the claim of job {} never began, and its loss has cost an attempt", name);
   findings_.expect(after.state == expected.state, result == AttemptResult::lease_lost ? 12 : 14,
                    "attempt {} of job {} ended as {}: the job is {}, and should be {}", lease.attempt, name,
                    result ? to_string(*result) : "deferred", to_string(after.state), to_string(expected.state));
@@ -211,6 +220,7 @@ void Judge::judge_end(Ending& ending) {
   LiveJob& job = model_.live.at(id);
   job.row = after;
   job.losses = expected.losses;
+  job.lost_ahead = expected.lost_ahead;
   job.releases = expected.releases;
   job.rate_limits = expected.rate_limits;
   job.known_since = boot_;
@@ -267,7 +277,7 @@ void Judge::judge_result(const Ending& ending, std::optional<AttemptResult> resu
 void Judge::expect_retry(const Ending& ending, const Word* word, Expected& expected) const {
   const JobSpec& spec = *ending.job.spec;
   const RetryPolicy policy = spec.retry.value_or(RetryTable{});
-  const bool used_up = spec.max_attempts && expected.attempts >= *spec.max_attempts;
+  const bool used_up = spec.attempts() && expected.attempts >= *spec.attempts();
   if (used_up || std::holds_alternative<RetryNone>(policy)) {
     expected.state = JobState::dlq;
     return;
@@ -314,6 +324,7 @@ Judge::Expected Judge::expect(const Ending& ending, std::optional<AttemptResult>
   if (!result) {
     expected.attempts = job.row.attempts;
     expected.losses = job.losses;
+    expected.lost_ahead = job.lost_ahead;
     expected.releases = job.releases;
     expected.rate_limits = job.rate_limits;
     if (word->how == Word::How::gated || !word->again) {
@@ -340,20 +351,24 @@ Judge::Expected Judge::expect(const Ending& ending, std::optional<AttemptResult>
       break;
     case AttemptResult::lease_lost:
       expected.losses = job.losses + 1;
-      if (job.losses > 0 || (job.spec->max_attempts && expected.attempts >= *job.spec->max_attempts)) {
+      expected.lost_ahead = job.lost_ahead || job.lease->ahead;
+      if (job.lease->ahead && !job.lost_ahead) --expected.attempts;
+      if (job.losses > 0 || (job.spec->attempts() && expected.attempts >= *job.spec->attempts())) {
         expect_retry(ending, nullptr, expected);
       }
       expect_yield(ending, expected);
       break;
     case AttemptResult::released:
       expected.losses = job.losses;
+      expected.lost_ahead = job.lost_ahead;
       expected.releases = job.releases;
       expected.rate_limits = job.rate_limits;
       if (job.lease->started != BootTime::zero()) {
         expected.losses = expected.rate_limits = 0;
+        expected.lost_ahead = false;
         if (++expected.releases >= kReleasesInARow) {
           expected.releases = 0;
-          if (job.spec->max_attempts && expected.attempts >= *job.spec->max_attempts) expected.state = JobState::dlq;
+          if (job.spec->attempts() && expected.attempts >= *job.spec->attempts()) expected.state = JobState::dlq;
           break;
         }
       }
@@ -366,7 +381,7 @@ Judge::Expected Judge::expect(const Ending& ending, std::optional<AttemptResult>
       expected.latest = std::max(now_, std::max(word->said_at, now_) + delay);
       if (expected.rate_limits >= kRateLimitsInARow) {
         expected.rate_limits = 0;
-        if (job.spec->max_attempts && expected.attempts >= *job.spec->max_attempts) expected.state = JobState::dlq;
+        if (job.spec->attempts() && expected.attempts >= *job.spec->attempts()) expected.state = JobState::dlq;
         break;
       }
       --expected.attempts;

@@ -25,24 +25,42 @@ Day day_of(const SubjectView::Rule& rule, sys_days day) {
 
 std::string shown(sys_days day) { return format_instant(Instant(day)).substr(0, 10); }
 
-bool fits(const SubjectView::Rule& rule, const JobRow& job, sys_days day) {
-  const Day times = day_of(rule, day);
+// A round may take so long from its beginning to its commit, by which the judge knows when somebody said something.
+constexpr Duration kRoundMax = 1min;
+// Planned times are whole milliseconds.
+constexpr Duration kRounded = 1ms;
+
+// The first attempt is planned for the start of the window, or for when the subject begins inside of it: made, enabled,
+// resumed or moved there.
+bool begins_in_time(const SubjectView& view, const SubjectView::Rule& rule, const JobRow& job, const Day& times) {
   const ScheduleSpec& spec = *rule.schedule;
   const Duration room = spec.spread ? spec.window - spec.retry_delay - spec.job->timeout : Duration(0);
-  return job.deadline == times.cutoff && job.run_at >= times.start &&
-         job.run_at <= times.start + std::max(room, Duration(0));
+  const Instant spread_until = times.start + std::max(room, Duration(0));
+  const auto& due = view.touch.before.due;
+  // Of a later day nothing is insisted on yet for this one.
+  const bool is_calm = due && *due < times.cutoff && !view.touch.is_disturbed && !view.owner.previous;
+  if (!is_calm) return job.run_at >= times.start && job.run_at <= std::max(spread_until, view.now + kRounded);
+  const Instant begins = std::max(times.start, *due);
+  return job.run_at >= std::max(times.start, begins - kRoundMax) &&
+         job.run_at <= std::max(spread_until, begins + kRounded);
+}
+
+bool fits(const SubjectView& view, const SubjectView::Rule& rule, const JobRow& job, sys_days day) {
+  const Day times = day_of(rule, day);
+  return job.deadline == times.cutoff && begins_in_time(view, rule, job, times);
 }
 
 void judge_job(const SubjectView& view, const JobRow& job) {
   const sys_days day = floor<days>(*job.slot);
   const std::string& name = view.subject.row.subject;
   const auto rules = view.rules();
-  const auto rule = std::ranges::find_if(rules, [&](const auto& one) { return fits(one, job, day); });
+  const auto rule = std::ranges::find_if(rules, [&](const auto& one) { return fits(view, one, job, day); });
   const Day wanted = day_of(view.rule(), day);
-  if (!view.findings.expect(rule != rules.end() && Instant(day) == *job.slot, 22,
-                            "{} got a job for {} at {} with the cutoff {}; its window is {} to {}", name, shown(day),
-                            ShownTime{job.run_at}, job.deadline ? format_instant(*job.deadline) : "none",
-                            ShownTime{wanted.start}, ShownTime{wanted.cutoff})) {
+  if (!view.findings.expect(
+          rule != rules.end() && Instant(day) == *job.slot, 22,
+          "{} got a job for {} at {} with the cutoff {}; its window is {} to {}, and it begins {}", name, shown(day),
+          ShownTime{job.run_at}, job.deadline ? format_instant(*job.deadline) : "none", ShownTime{wanted.start},
+          ShownTime{wanted.cutoff}, view.touch.before.due ? format_instant(*view.touch.before.due) : "with it")) {
     return;
   }
   view.findings.expect(view.now >= day_of(*rule, day).start, 22, "{} of {} was planned before its window", shown(day),

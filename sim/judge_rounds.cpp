@@ -26,6 +26,7 @@ void Judge::node_begins(std::size_t slots) {
   counted_ = {};
   node_since_ = clock_.boot();
   model_.words.clear();
+  at_work_.clear();
   passed_over_.clear();
   rules_.node_begins();
   // The handlers of the one before died with it. (invariant 11)
@@ -44,7 +45,9 @@ void Judge::compare(const Counters& counters) {
   same("picked", counters.picked, counted_.picked);
   same("succeeded", counters.succeeded, counted_.succeeded);
   same("failed", counters.failed, counted_.failed);
-  same("deferred", counters.deferred, counted_.deferred);
+  // Those that were put back, and those that gates held before their claim.
+  findings_.expect(counters.deferred >= counted_.deferred, 34, "the node counted {} deferred; {} were put back",
+                   counters.deferred, counted_.deferred);
   same("stalled", counters.stalled, counted_.stalled);
   same("rate limited", counters.rate_limited, counted_.rate_limited);
   same("parked", counters.dlq, counted_.dlq);
@@ -60,6 +63,9 @@ void Judge::forget_startable() {
 
 void Judge::clock_was_set() {
   clock_set_at_ = clock_.boot();
+  // A gate may never have been closed by the new time.
+  held_by_gates_.clear();
+  for (auto& [id, job] : model_.live) job.is_gated = true;
   forget_startable();
 }
 
@@ -67,11 +73,34 @@ void Judge::round_over(const RoundState& state) {
   rules_.round_over();
   entries_ = state.entries;
   if (!state.is_loaded || state.failed) return;
+  for (const auto& [job, token] : at_work_) {
+    const auto found = model_.live.find(job);
+    const bool marked = found != model_.live.end() && found->second.lease && found->second.lease->token == token &&
+                        found->second.lease->ahead;
+    findings_.expect(!marked, 12, "job {} has begun, and a round has left the mark of its claim", Shown{job});
+  }
+  judge_due(state);
   if (const auto late = slots_.overdue(clock_.wall())) {
     findings_.add(19, "slot {} of {} is due, and a round did not plan it", ShownTime{late->first}, late->second);
   }
   if (const auto late = subjects_.overdue(clock_.wall())) {
     findings_.add(19, "a round did not plan {}", *late);
+  }
+}
+
+void Judge::judge_due(const RoundState& state) {
+  if (clock_.boot() < clock_set_at_ + state.tick + kFoundWithin) return;
+  std::map<std::string, std::size_t> due;
+  for (const auto& [id, job] : model_.live) {
+    if (job.lease || job.row.state != JobState::queued || job.row.run_at > clock_.wall()) continue;
+    ++due[""];
+    ++due[job.tenant];
+  }
+  for (const auto& [tenant, shown] : state.due) {
+    const auto found = due.find(tenant);
+    const std::size_t rows = found == due.end() ? 0 : found->second;
+    findings_.expect(shown == rows, 34, "{} jobs are shown as due and waiting{}{}; there are {}", shown,
+                     tenant.empty() ? "" : " of ", tenant, rows);
   }
 }
 
@@ -123,6 +152,7 @@ void Judge::audit(const RoundState& state, Duration tick) {
                        8, "job {} is leased, and nobody runs it", Shown{id});
       continue;
     }
+    look_at_gates(id, job);
     // What waits for a limit may have lost its turn to another.
     const bool contended = moved && !job.spec->limits.empty();
     if (contended || !is_startable(job, state)) {
@@ -135,6 +165,42 @@ void Judge::audit(const RoundState& state, Duration tick) {
                        job.tenant, ShownTime{job.row.run_at}, format_duration(boot - job.startable_since));
     }
   }
+}
+
+// Away from all edges: what is seen here was closed for certain, and open in between for certain.
+void Judge::look_at_gates(JobId id, LiveJob& job) {
+  const Instant now = clock_.wall();
+  if (node_since_ + kStartsWithin > clock_.boot() || clock_set_at_ + kStartsWithin > clock_.boot()) return;
+  if (rules_.is_settled(job.tenant, *job.rules, now, clock_.boot())) job.is_gated = false;
+  const bool notifies = job.spec->notifies;
+  const bool is_due = job.row.state == JobState::queued && job.row.run_at + kStartsWithin < now;
+  if (job.is_gated || !is_due || !Rules::is_gated(*job.rules, notifies, now) ||
+      !Rules::is_gated(*job.rules, notifies, now - kStartsWithin)) {
+    return;
+  }
+  job.is_gated = true;
+  HeldByGates& held = held_by_gates_[id];
+  held.tenant = job.tenant;
+  held.closings.push_back(now);
+}
+
+void Judge::read(JobId id, const Result<JobInfo>& info, const Result<Explanation>& why) {
+  const auto held = held_by_gates_.find(id);
+  if (held == held_by_gates_.end()) return;
+  // The history of gates goes back twice as far as finished jobs are kept, which is 12 hours at least.
+  const Instant since = clock_.wall() - Duration(24h);
+  const auto closings = std::ranges::count_if(held->second.closings, [&](Instant at) { return at > since; });
+  if (info) {
+    findings_.expect(static_cast<std::int64_t>(info->deferrals) >= closings, 33,
+                     "job {} was due before {} closings of gates, and {} are told", Shown{id}, closings,
+                     info->deferrals);
+  }
+  if (info && why && closings > 0) {
+    const auto told = std::ranges::count(why->steps, "deferred", &ExplainStep::what);
+    findings_.expect(told > 0, 33, "no gate stands in the history of job {}, which was before a closed one", Shown{id});
+  }
+  const bool is_gone = !info && info.error().code == ErrorCode::not_found;
+  if (is_gone || (info && is_final(info->state))) held_by_gates_.erase(held);
 }
 
 // ---- Stored rows --------------------------------------------------------------------------------------------------
@@ -230,10 +296,17 @@ void Judge::compare_plans(Transaction& tx) {
   }
   findings_.expect(subjects == subjects_.size(), 4, "{} subjects are stored; {} were written", subjects,
                    subjects_.size());
+  for (ScheduleId after;;) {
+    const std::vector<ScheduleRow> page = tx.schedules_above(after, kPage);
+    for (const ScheduleRow& row : page) fortunes_.compare(row);
+    if (page.size() < kPage) break;
+    after = page.back().id;
+  }
 }
 
 void Judge::compare_outcome_counts(StoreReader& reader) {
   for (const auto& [schedule, days] : outcome_counts_) {
+    if (unsure_counts_.contains(schedule)) continue;
     for (const auto& [day, counts] : days) {
       const auto kept = reader.outcome_counts(schedule, day);
       if (!kept) return;

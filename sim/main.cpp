@@ -155,6 +155,8 @@ constexpr std::array kMutants{
     NamedMutant{Mutant::jitter_rolled_again, "jitter re-rolled after a restart"},
     NamedMutant{Mutant::mode_edit_reruns_window, "mode edit re-runs a window"},
     // Beyond the list of the design.
+    NamedMutant{Mutant::parked_looks_healthy, "parked looks healthy"},
+    NamedMutant{Mutant::first_try_on_the_grid, "first try on the grid"},
     NamedMutant{Mutant::settlements_forgotten, "settlements forgotten after a failed commit"},
     NamedMutant{Mutant::held_jobs_forgotten, "held jobs not released on resume"},
     NamedMutant{Mutant::leases_not_recovered, "leases of lost answers not recovered"},
@@ -164,6 +166,12 @@ constexpr std::array kMutants{
     NamedMutant{Mutant::missed_range_lost, "missed range not written"},
     NamedMutant{Mutant::deadline_ignored, "deadlines ignored"},
     NamedMutant{Mutant::running_spared_at_cutoff, "running attempt spared at its cutoff"},
+    NamedMutant{Mutant::range_on_its_first_day, "range counted on its first day"},
+    NamedMutant{Mutant::creation_is_an_occurrence, "creation counted as an occurrence"},
+    NamedMutant{Mutant::claims_ahead_start, "claims made ahead start without a slot"},
+    NamedMutant{Mutant::ahead_loss_costs_an_attempt, "a claim that never began costs an attempt"},
+    NamedMutant{Mutant::cancelled_stays_ready, "cancelled jobs shown as waiting"},
+    NamedMutant{Mutant::deferral_untold, "what a gate held before its claim is untold"},
 };
 
 // Which invariant finds it, or how else it ended; "" if the seed finds nothing. In a process of its own: a mutant may

@@ -24,6 +24,8 @@ struct LeaseModel {
   BootTime started{};  // zero: the handler was not entered
   Duration length{};
   BootTime timeout_at{};  // once a renewal after the start has set it
+  bool ahead = false;     // as it is stored: claimed ahead of a free slot, and not known to have begun
+  BootTime stored_until{};
 };
 
 struct LaneRules;  // rules.h
@@ -38,11 +40,13 @@ struct LiveJob {
   std::optional<LeaseModel> lease;
   bool cancel_requested = false;
   std::uint32_t losses = 0;
+  bool lost_ahead = false;  // one of these losses cost no attempt
   std::uint32_t releases = 0;
   std::uint32_t rate_limits = 0;
   std::set<JobId> waits_for;
   bool was_parked = false;     // an operator took it out of the DLQ
   BootTime startable_since{};  // zero: it was not, when last looked at
+  bool is_gated = false;       // it was due before a closed gate, and that has not been seen open since
   BootTime known_since{};
 };
 
@@ -86,6 +90,13 @@ struct Model {
   std::map<AttemptKey, Word> words;
   std::map<std::tuple<std::string, std::string, std::string>, KeyHolder> keys;  // by tenant, type and key
   JobId highest;
+};
+
+// An occurrence that ended without a job, and where it is counted. (invariant 34)
+struct CountedSlot {
+  ScheduleId schedule;
+  std::int64_t local_minute = 0;
+  JobState outcome = JobState::missed;
 };
 
 }  // namespace carillon::sim

@@ -10,6 +10,17 @@ using namespace std::chrono_literals;
 
 }  // namespace
 
+SimRunner::~SimRunner() {
+  if (slots_) slots_->leave(number_);
+}
+
+void SimRunner::connect(Node& node) {
+  port_ = node.port();
+  finished_ = node.finished();
+  slots_ = node.slots();
+  number_ = slots_->join([this](NodeSlots::Slot slot) { return offer(std::move(slot)); });
+}
+
 void SimRunner::start(RunPtr run) {
   parts_.judge->given(*run);
   waiting_.push_back(std::move(run));
@@ -17,18 +28,36 @@ void SimRunner::start(RunPtr run) {
 }
 
 void SimRunner::admit() {
-  while (busy_ < parts_.slots && !waiting_.empty()) {
-    ++busy_;
-    const std::size_t number = ++next_going_;
-    Going& going = going_[number];
-    going.run = std::move(waiting_.front());
-    waiting_.pop_front();
-    going.spec = parts_.specs->job(going.run->job.payload, going.run->job.slot.has_value());
-    add(Step::begin, number, draw_wait(going));
+  while (!waiting_.empty()) {
+    auto slot = slots_->take(number_);
+    if (!slot) return;
+    go(*std::move(slot));
   }
 }
 
-// How long it takes until a thread is free. Now and then that is just after the quiet hours of the job began.
+// The next of those that wait.
+void SimRunner::go(NodeSlots::Slot slot) {
+  const std::size_t number = ++next_going_;
+  Going& going = going_[number];
+  going.run = std::move(waiting_.front());
+  waiting_.pop_front();
+  going.slot.emplace(std::move(slot));
+  going.spec = parts_.specs->job(going.run->job.payload, going.run->job.slot.has_value());
+  add(Step::begin, number, draw_wait(going));
+}
+
+bool SimRunner::offer(NodeSlots::Slot slot) {
+  if (waiting_.empty()) return false;
+  go(std::move(slot));
+  return !waiting_.empty();
+}
+
+void SimRunner::gone(std::size_t number) {
+  going_.erase(number);
+  admit();
+}
+
+// How long it takes from its slot to its start. Now and then that is just after the quiet hours of the job began.
 Duration SimRunner::draw_wait(const Going& going) const {
   Random& random = *parts_.random;
   if (going.spec->notifies) {
@@ -71,17 +100,16 @@ void SimRunner::wake_all() {
 
 void SimRunner::begin(std::size_t number) {
   Going& going = going_.at(number);
-  const bool begins = going.run->begin();
+  NodeSlots::Slot slot = *std::move(going.slot);
+  going.slot.reset();
+  const bool begins = going.run->begin(std::move(slot));
   auto refused = begins ? refuse_to_start(going.run, *port_) : std::nullopt;
   if (!begins || refused) {
     if (refused) {
       parts_.judge->said(*refused);
       finished_->put(*std::move(refused));
     }
-    going_.erase(number);
-    --busy_;
-    admit();
-    return;
+    return gone(number);
   }
   parts_.judge->started(*going.run);
   draw(going, number);
@@ -95,12 +123,14 @@ Duration SimRunner::draw_duration(const Going& going) const {
   if (kind < 20) takes = random.between(Duration(4s), Duration(40s));
   if (kind < 4) takes = random.between(Duration(40s), Duration(4min));
   if (spec.at_most > Duration(0) && kind < 10) takes = random.between(Duration(1s), spec.at_most);
+  if (random.permille(parts_.habits->quick)) takes = random.between(Duration(0), Duration(8ms));
   takes = std::min(takes, spec.timeout * 9 / 10);
-  // The last moments before a cutoff, and the first ones after it, are where mistakes are.
+  // The last moments before a cutoff, its very instant, and the first ones after it are where mistakes are.
   if (!going.run->job.deadline) return takes;
   const Duration left = *going.run->job.deadline - parts_.clock->wall();
   if (left > Duration(5s) && left < spec.timeout && random.percent(30)) {
-    takes = left + random.between(Duration(-2s), Duration(8s));
+    // At the very instant it is too late already.
+    takes = random.percent(20) ? left : left + random.between(Duration(-2s), Duration(8s));
   }
   return takes;
 }
@@ -179,9 +209,10 @@ void SimRunner::effect(std::size_t number) {
     going.outcome = fail(claim.error().message, "exception");
     return;
   }
-  parts_.sink->check(key, claim->kind);
+  parts_.sink->check(key, *claim);
   if (claim->kind == EffectClaim::Kind::done) return;
   if (claim->kind == EffectClaim::Kind::unknown && going.spec->on_ambiguous == OnAmbiguous::hold) {
+    parts_.sink->hold(key);
     going.how = Finished::How::held;
     going.outcome = fail("nobody knows", "ambiguous_effect");
     return;
@@ -202,9 +233,7 @@ void SimRunner::finish(std::size_t number) {
   Finished finished{.run = found->second.run, .how = found->second.how, .outcome = std::move(found->second.outcome)};
   parts_.judge->said(finished);
   finished_->put(std::move(finished));
-  going_.erase(found);
-  --busy_;
-  admit();
+  gone(number);
 }
 
 }  // namespace carillon::sim

@@ -1,4 +1,5 @@
-// Runs attempts at virtual times: so many at once, in the order in which they come, with outcomes drawn from the seed.
+// Runs attempts at virtual times, in the order in which they come, with outcomes drawn from the seed. It has no threads
+// of its own: nothing but the slots of the node bounds how many run at once.
 #pragma once
 
 #include <deque>
@@ -7,14 +8,15 @@
 #include <queue>
 #include <vector>
 
-#include "engine/finished.h"
-#include "engine/port.h"
+#include "engine/node.h"
 #include "engine/runner.h"
 #include "sim/judge.h"
 #include "sim/random.h"
 #include "sim/sink.h"
 
 namespace carillon::sim {
+
+using NodeSlots = carillon::Slots;  // the judge has slots of its own: those of schedules
 
 // How handlers behave in this world, in thousandths of attempts.
 struct Habits {
@@ -27,6 +29,7 @@ struct Habits {
   int follow_up = 40;
   int effect = 100;
   int slow_start = 30;
+  int quick = 0;  // takes no longer than a round
   int late = 6;   // returns after its timeout
   int never = 2;  // hangs for long, or for ever
 };
@@ -40,17 +43,13 @@ class SimRunner final : public Runner {
     const StoreClock* clock = nullptr;
     Random* random = nullptr;
     const Habits* habits = nullptr;
-    std::size_t slots = 8;
   };
   explicit SimRunner(const Parts& parts) : parts_(parts) {}
   SimRunner(const SimRunner&) = delete;
   SimRunner& operator=(const SimRunner&) = delete;
-  ~SimRunner() override = default;
+  ~SimRunner() override;
 
-  void connect(std::shared_ptr<Port> port, std::shared_ptr<FinishedQueue> finished) {
-    port_ = std::move(port);
-    finished_ = std::move(finished);
-  }
+  void connect(Node& node);
   void start(RunPtr run) override;
 
   // When something happens next; nothing: never.
@@ -61,7 +60,7 @@ class SimRunner final : public Runner {
   void wake_all();
   // The node does not answer: handlers go on, but ask for nothing.
   void set_alone(bool alone) { alone_ = alone; }
-  std::size_t busy() const { return busy_; }
+  std::size_t busy() const { return going_.size(); }
 
  private:
   enum class Step : std::uint8_t { begin, effect, finish };
@@ -80,9 +79,13 @@ class SimRunner final : public Runner {
     Outcome outcome;
     Finished::How how = Finished::How::returned;
     bool hangs = false;
+    std::optional<NodeSlots::Slot> slot;  // until it begins
   };
 
   void admit();
+  void go(NodeSlots::Slot slot);
+  bool offer(NodeSlots::Slot slot);
+  void gone(std::size_t number);
   void add(Step step, std::size_t going, Duration after);
   void begin(std::size_t number);
   void effect(std::size_t number);
@@ -96,12 +99,13 @@ class SimRunner final : public Runner {
   const Parts parts_;
   std::shared_ptr<Port> port_;
   std::shared_ptr<FinishedQueue> finished_;
-  std::deque<RunPtr> waiting_;
+  std::shared_ptr<NodeSlots> slots_;
+  std::size_t number_ = 0;      // among those who take slots
+  std::deque<RunPtr> waiting_;  // for a slot
   std::map<std::size_t, Going> going_;
   std::priority_queue<Event> events_;
   std::size_t next_going_ = 0;
   std::uint64_t sequence_ = 0;
-  std::size_t busy_ = 0;
   bool alone_ = false;
 };
 

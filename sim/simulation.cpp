@@ -9,7 +9,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kRoundsMax = 20'000;  // at one instant: more is a loop without an end
+constexpr std::size_t kHeldRead = 20;  // jobs that gates held, after each audit
+constexpr int kRoundsMax = 20'000;     // at one instant: more is a loop without an end
 constexpr Duration kAuditEvery = 4min;
 constexpr Duration kScanEvery = 8h;
 
@@ -50,6 +51,7 @@ Simulation::Simulation(const SimulationOptions& options)
   habits_.failed = random_.between(10, 200);
   habits_.never = random_.percent(30) ? 4 : 0;
   habits_.slow_start = random_.between(0, 100);
+  habits_.quick = random_.between(0, 500);
   node_options_ = {.max_concurrency = static_cast<std::uint32_t>(random_.between(2, 12)),
                    .tick = std::chrono::seconds(random_.percent(3) ? 1 : random_.between(10, 60)),
                    .retention = std::chrono::hours(random_.between(12, 72)),
@@ -66,7 +68,12 @@ CommitFate Simulation::fate(const std::vector<Op>& ops) {
     const auto* const inserted = std::get_if<JobInserted>(&op);
     return inserted && inserted->row.slot;
   };
-  if (next_fate_ && !ops.empty() && (!at_planning_ || std::ranges::any_of(ops, plans))) {
+  const auto runs_ahead = [](const Op& op) {
+    const auto* const leased = std::get_if<LeaseInserted>(&op);
+    return leased && leased->row.ahead;
+  };
+  if (next_fate_ && !ops.empty() && (!at_planning_ || std::ranges::any_of(ops, plans)) &&
+      (!at_claims_ahead_ || std::ranges::any_of(ops, runs_ahead))) {
     fate = *std::exchange(next_fate_, std::nullopt);
     crash_now_ = true;
     report_.faults.add(Fault::crash_at_commit);
@@ -104,12 +111,17 @@ void Simulation::unknown(const std::vector<Op>& ops, const Error& error) {
 // ---- Time ---------------------------------------------------------------------------------------------------------
 
 Judge::RoundState Simulation::round_state() {
+  Node& node = site_.node();
+  std::map<std::string, std::size_t> due{{"", node.due_count(now())}};
+  for (const auto& [id, lane] : judge_.model().lanes) due[lane.tenant] = node.due_count(now(), lane.tenant);
   return {.is_loaded = site_.node().is_loaded(),
           .may_start = true,
           .failed = failed_,
           .runs = site_.node().runs().size(),
           .slots = node_options_.max_concurrency,
-          .entries = site_.node().dispatcher().ready().size()};
+          .entries = site_.node().dispatcher().ready().size(),
+          .tick = node_options_.tick,
+          .due = std::move(due)};
 }
 
 void Simulation::start_node() {
@@ -119,8 +131,7 @@ void Simulation::start_node() {
                               .sink = &sink_,
                               .clock = &clock_,
                               .random = &handler_random_,
-                              .habits = &habits_,
-                              .slots = node_options_.max_concurrency});
+                              .habits = &habits_});
   failed_ = false;
   trace_.say(now(), "node begins");
   judge_.compare_rows(site_.backend(), site_.node().store().reader());
@@ -184,12 +195,29 @@ void Simulation::run_until(BootTime end) {
     run_node();
     if (boot() >= next_audit_) {
       next_audit_ = boot() + kAuditEvery;
-      if (site_.is_up() && boot() >= node_starts_) judge_.audit(round_state(), node_options_.tick);
+      if (site_.is_up() && boot() >= node_starts_) {
+        judge_.audit(round_state(), node_options_.tick);
+        read_held();
+      }
     }
     if (boot() >= next_scan_) {
       next_scan_ = boot() + kScanEvery;
       if (site_.is_up()) judge_.compare_rows(site_.backend(), site_.node().store().reader());
     }
+  }
+}
+
+// What gates have done is told though nothing was written of it.
+void Simulation::read_held() {
+  if (failed_ || crash_now_ || !site_.node().is_loaded()) return;
+  std::vector<std::pair<JobId, std::string>> some;
+  for (const auto& [id, held] : judge_.held_by_gates()) {
+    if (some.size() < kHeldRead) some.emplace_back(id, held.tenant);
+  }
+  for (const auto& [id, tenant] : some) {
+    const auto info = site_.client().job(tenant, id);
+    judge_.read(id, info, site_.client().explain(tenant, id));
+    if (crash_now_) return;
   }
 }
 

@@ -67,6 +67,7 @@ class Simulation final : private Witness {
   // ---- Time ----
   BootTime boot() const { return clock_.boot(); }
   Instant now() const { return clock_.wall(); }
+  void read_held();
   void set_up();
   void run_until(BootTime end);
   BootTime next_event(BootTime end) const;
@@ -86,6 +87,7 @@ class Simulation final : private Witness {
 
   // ---- What people do ----
   void arrive();
+  void arrive_one();
   void operate();
   void edit_schedule();
   void put(const ScheduleSpec& spec);
@@ -123,8 +125,9 @@ class Simulation final : private Witness {
 
   bool calm_ = false;
   std::optional<CommitFate> next_fate_;
-  bool at_planning_ = false;  // it meets the next commit that plans
-  int bad_commits_ = 0;       // of those to come, so many go wrong
+  bool at_planning_ = false;      // it meets the next commit that plans
+  bool at_claims_ahead_ = false;  // or the next that claims ahead of a free slot
+  int bad_commits_ = 0;           // of those to come, so many go wrong
   CommitFate bad_fate_ = CommitFate::refused;
   bool crash_now_ = false;
   bool handlers_go_on_ = false;  // while the node does not: it waits for its disk

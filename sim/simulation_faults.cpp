@@ -47,6 +47,7 @@ void Simulation::next_fault() {
     case 0:
       if (random_.percent(60)) {
         at_planning_ = random_.percent(40);
+        at_claims_ahead_ = !at_planning_ && random_.percent(50);
         next_fate_ = random_.percent(50) ? CommitFate::refused : CommitFate::answer_lost;
         if (options_.store == StoreKind::sqlite && options_.power_loss && power_random_.percent(50)) {
           next_fate_.reset();

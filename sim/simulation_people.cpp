@@ -17,7 +17,13 @@ bool is_store_failure(const Error& error) {
 
 }  // namespace
 
+// One after the other, or now and then many at once.
 void Simulation::arrive() {
+  const int count = random_.percent(3) ? random_.between(8, 40) : 1;
+  for (int i = 0; i < count && !crash_now_ && !judge_.findings().any(); ++i) arrive_one();
+}
+
+void Simulation::arrive_one() {
   const World::Wanted wanted = world_.draw_job(recent_, now());
   // Who gets no answer asks again, under the same key.
   for (int i = 0; i < 3 && !crash_now_; ++i) {
@@ -267,7 +273,8 @@ void Simulation::operate() {
   bulk_ = true;
   judge_.operator_asks(Judge::Asks::retry);
   BulkRequest request{.action = random_.percent(80) ? BulkAction::retry : BulkAction::discard,
-                      .query = {.tenant = world_.any_tenant()}};
+                      .query = {.tenant = world_.any_tenant()},
+                      .all = true};
   if (random_.percent(50)) request.rate = 2;
   [[maybe_unused]] const auto unheard = site_.client().bulk(request);
 }

@@ -72,7 +72,7 @@ void Site::start(const Node::Options& options, const SimRunner::Parts& parts) {
   node_ = std::make_unique<Node>(*store_, clock_, options);
   client_ = std::make_unique<NodeClient>(*node_);
   node_->set_runner(*runner_);
-  runner_->connect(node_->port(), node_->finished());
+  runner_->connect(*node_);
   node_->open();
 }
 

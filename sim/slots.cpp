@@ -32,6 +32,7 @@ void Slots::put_schedule(const ScheduleRow& row) {
   findings_.expect(entry.spec != nullptr, 4, "schedule {} was stored, but nobody put it", row.name);
   entry.timetable.reset();
   if (!entry.spec || (entry.spec->kind != Kind::cron && entry.spec->kind != Kind::rrule)) return;
+  if (entry.spec->is_from_creation()) return;
   const auto schedule = parse_schedule(row.definition);
   if (!schedule) return findings_.add(26, "the stored definition of {} cannot be read", row.name);
   auto timetable = timetable_of(*schedule, Zone::utc(), row.created_at);
@@ -88,6 +89,12 @@ std::optional<Instant> Slots::slot_after(const Entry& entry, Instant after) cons
   return next_slot(*entry.spec, entry.row.created_at, after);
 }
 
+std::int64_t Slots::counted_at(const Entry& entry, Instant slot) const {
+  if (!entry.timetable) return local_minute_of_slot(*entry.spec, slot);
+  const LocalSeconds local = entry.timetable->next(slot - Duration(1))->local;
+  return std::chrono::floor<std::chrono::minutes>(local.time_since_epoch()).count();
+}
+
 // Where the series begins after a change at `now`.
 std::optional<Instant> Slots::first_slot(const Entry& entry, Instant now) const {
   if (!entry.row.enabled || entry.row.deleted_at || !has_times(entry.spec)) return std::nullopt;
@@ -121,6 +128,7 @@ void Slots::judge_cover(const Entry& before, const Touched& touched, const std::
   const std::size_t missed = late - std::min(late, late_runs);
 
   std::set<Instant> jobs(touched.jobs.begin(), touched.jobs.end());
+  std::map<Instant, std::int64_t> met;  // by range: how many it has
   for (std::size_t i = 0; i < due.size(); ++i) {
     const Instant slot = due[i];
     const auto closed = std::ranges::find_if(touched.closed, [&](const OutcomeRow& row) {
@@ -133,6 +141,11 @@ void Slots::judge_cover(const Entry& before, const Touched& touched, const std::
     if (!findings_.expect(is_job != is_closed, 3, "slot {} of {} got {} at {}", ShownTime{slot}, name,
                           is_job ? "two outcomes" : "none", ShownTime{now})) {
       return;
+    }
+    if (is_closed) {
+      ++met[closed->slot];
+      counted_.push_back(
+          {.schedule = before.row.id, .local_minute = counted_at(before, slot), .outcome = *closed->outcome});
     }
     if (i < missed) {
       findings_.expect(is_closed && *closed->outcome == JobState::missed, 3,
@@ -147,6 +160,10 @@ void Slots::judge_cover(const Entry& before, const Touched& touched, const std::
                         });
       findings_.expect(open, 3, "slot {} of {} was skipped, and nothing of it was open", ShownTime{slot}, name);
     }
+  }
+  for (const OutcomeRow& row : touched.closed) {
+    findings_.expect(met[row.slot] == row.count, 34, "the range of {} from {} says that it has {} occurrences, not {}",
+                     name, ShownTime{row.slot}, row.count, met[row.slot]);
   }
   findings_.expect(jobs.empty(), 3, "{} got a job for slot {}, which it does not have at {}", name,
                    jobs.empty() ? std::string() : format_instant(*jobs.begin()), ShownTime{now});

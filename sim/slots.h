@@ -46,6 +46,8 @@ class Slots {
   bool is_running(ScheduleId id, Instant now) const;
   const ScheduleRow* row(ScheduleId id) const;
   std::vector<const ScheduleRow*> rows() const;
+  // Occurrences of the last transaction that ended without a job.
+  std::vector<CountedSlot> take_counted() { return std::exchange(counted_, {}); }
 
  private:
   struct Entry {
@@ -66,6 +68,7 @@ class Slots {
 
   std::optional<Instant> slot_after(const Entry& entry, Instant after) const;
   std::optional<Instant> first_slot(const Entry& entry, Instant now) const;
+  std::int64_t counted_at(const Entry& entry, Instant slot) const;
   void judge_times(Entry& entry, Touched& touched, Instant now, const Model& model);
   void judge_cover(const Entry& before, const Touched& touched, const std::vector<Instant>& due, Instant now,
                    const Model& model);
@@ -79,6 +82,7 @@ class Slots {
   std::set<std::pair<Instant, ScheduleId>> due_;
   std::map<ScheduleId, Touched> touched_;
   std::vector<std::pair<ScheduleId, Instant>> done_;          // in this transaction
+  std::vector<CountedSlot> counted_;                          // in this transaction
   std::set<std::pair<ScheduleId, Instant>> made_;             // occurrences that ever became a job
   std::map<std::pair<ScheduleId, Instant>, Instant> undone_;  // with the time at which they would have run
 };

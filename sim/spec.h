@@ -26,6 +26,10 @@ struct JobSpec {
   std::string type;
   std::optional<RetryPolicy> retry;
   std::optional<std::uint32_t> max_attempts = kMaxAttemptsDefault;
+  // One that is not retried has one, whatever it says.
+  std::optional<std::uint32_t> attempts() const {
+    return retry && std::holds_alternative<RetryNone>(*retry) ? 1U : max_attempts;
+  }
   Duration timeout = kTimeoutDefault;
   Duration lease = kLeaseDefault;
   std::vector<std::string> limits;
@@ -69,8 +73,11 @@ struct ScheduleSpec {
   Duration at{};               // of daily, weekly and deliveries: the local time
   std::vector<unsigned> days;  // of weekly: 0 is Sunday
   std::string text;            // of cron and rrule
+  int count = 0;               // of an rrule that says so: how many run
   std::string after;
   std::string zone = "UTC";
+  // An rrule whose phase is that of the creation.
+  bool is_from_creation() const { return kind == Kind::rrule && text.starts_with("FREQ=HOURLY;INTERVAL=5"); }
   Misfire misfire = Misfire::latest;
   Overlap overlap = Overlap::allow;
   int misfire_max = 6;

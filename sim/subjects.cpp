@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/calendar.h"
+
 namespace carillon::sim {
 
 namespace {
@@ -155,6 +157,11 @@ void Subjects::intend_cursor(const SubjectKey& key, std::optional<Instant> at) {
   if (at || found != subjects_.end()) subjects_[key].intended_cursor = at;
 }
 
+bool Subjects::delivers(ScheduleId id) const {
+  const auto owner = owners_.find(id);
+  return owner != owners_.end() && owner->second.spec->kind == Kind::delivery;
+}
+
 bool Subjects::is_enabled(ScheduleId schedule, const std::string& subject) const {
   const auto found = subjects_.find({schedule, subject});
   return found == subjects_.end() || found->second.row.enabled;
@@ -241,6 +248,49 @@ void Subjects::judge_status(const SubjectModel& subject, const SubjectTouch& tou
                    to_string(*last.outcome));
 }
 
+namespace {
+
+using Minutes = std::vector<std::int64_t>;
+
+// On which local minutes the occurrences of a row are counted, if this rule was in force; nothing: it was not.
+std::optional<Minutes> minutes_of(const OutcomeRow& row, const SubjectView::Rule& rule, Kind kind, bool has_grown) {
+  constexpr std::int64_t kMinutesOfDay = 1440;
+  const std::string& zone = rule.subject->zone ? *rule.subject->zone : rule.schedule->zone;
+  if (kind == Kind::adaptive) return Minutes{local_minute(zone, row.slot)};
+  Minutes minutes;
+  if (kind == Kind::delivery) {
+    for (std::int64_t i = 0; i < row.count; ++i) minutes.push_back(row.local_minute + i * kMinutesOfDay);
+    return minutes;
+  }
+  const Duration interval = rule.subject->interval.value_or(rule.schedule->interval);
+  const Duration length = row.until.value_or(row.slot) - row.slot;
+  if ((length + interval - Duration(1)) / interval != row.count || has_grown) return std::nullopt;
+  for (std::int64_t i = 0; i < row.count; ++i) minutes.push_back(local_minute(zone, row.slot + i * interval));
+  return minutes;
+}
+
+}  // namespace
+
+void Subjects::count_closed(const SubjectView& view) {
+  for (const OutcomeRow& row : view.touch.closed) {
+    const auto known = view.model.outcomes.find({row.schedule, row.subject, row.slot});
+    const bool has_grown = known == view.model.outcomes.end();  // then its slot is that of what was added
+    std::set<Minutes> possible;
+    for (const auto& rule : view.rules()) {
+      if (auto minutes = minutes_of(row, rule, view.owner.spec->kind, has_grown)) possible.insert(*std::move(minutes));
+    }
+    // The rest of a range whose first one has its outcome from an earlier life begins beside a slot.
+    const bool is_cut = row.slot.time_since_epoch() % std::chrono::seconds(1) == Duration(1);
+    if (possible.size() != 1 || is_cut) {
+      counted_.unsure.insert(row.schedule);
+      continue;
+    }
+    for (const std::int64_t minute : *possible.begin()) {
+      counted_.slots.push_back({.schedule = row.schedule, .local_minute = minute, .outcome = *row.outcome});
+    }
+  }
+}
+
 void Subjects::set_due(const SubjectKey& key, SubjectModel& subject, std::optional<Instant> before) {
   if (!subject.lives) subject.due.reset();
   if (subject.due == before) return;
@@ -268,6 +318,7 @@ void Subjects::end_of_transaction(Instant now, const Model& model) {
       case Kind::adaptive: judge_checks(view); break;
       default: break;
     }
+    count_closed(view);
     set_due(key, subject, due);
     judge_deleted(subject, touched, model);
     judge_status(subject, touched);

@@ -42,6 +42,7 @@ class Subjects {
   void intend_cursor(const SubjectKey& key, std::optional<Instant> at);
 
   bool knows(ScheduleId id) const { return owners_.contains(id); }
+  bool delivers(ScheduleId id) const;
   bool is_enabled(ScheduleId schedule, const std::string& subject) const;
   // As it was last written; nothing: it was not.
   const SubjectRow* row(const SubjectKey& key) const;
@@ -58,12 +59,21 @@ class Subjects {
   };
   std::vector<Named> all() const;
 
+  // Occurrences of the last transaction that ended without a job; and schedules of which it cannot be said any more how
+  // they are to be counted, because the rule in force was changed along with it.
+  struct Counted {
+    std::vector<CountedSlot> slots;
+    std::set<ScheduleId> unsure;
+  };
+  Counted take_counted() { return std::exchange(counted_, {}); }
+
  private:
   SubjectTouch& touch(const SubjectKey& key);
   void judge_cutoffs();
   void judge_followers(Instant now);
   void judge_deleted(const SubjectModel& subject, const SubjectTouch& touched, const Model& model);
   void judge_status(const SubjectModel& subject, const SubjectTouch& touched);
+  void count_closed(const SubjectView& view);
   void set_due(const SubjectKey& key, SubjectModel& subject, std::optional<Instant> before);
 
   const Specs& specs_;
@@ -80,6 +90,7 @@ class Subjects {
   std::vector<OutcomeKey> followed_;  // made for schedules that follow another
   std::map<SubjectKey, int> cutoffs_;
   std::map<SubjectKey, int> at_cutoff_;
+  Counted counted_;
 };
 
 }  // namespace carillon::sim

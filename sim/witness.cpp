@@ -230,6 +230,9 @@ class WitnessedTransaction final : public Transaction {
   std::vector<OutcomeRow> outcomes_above(const OutcomeKey& after, std::size_t limit) override {
     return inner_->outcomes_above(after, limit);
   }
+  std::int64_t open_on_days(ScheduleId schedule, const DayRange& days) override {
+    return inner_->open_on_days(schedule, days);
+  }
   void add_outcome_count(ScheduleId schedule, std::int64_t local_minute, JobState outcome,
                          std::int64_t change) override {
     inner_->add_outcome_count(schedule, local_minute, outcome, change);

@@ -20,9 +20,10 @@ constexpr auto kDays = std::to_array<const char*>({"sun", "mon", "tue", "wed", "
 constexpr auto kTimes = std::to_array<const char*>({"00:30", "01:30", "02:30", "06:00", "08:00", "12:00", "23:45"});
 constexpr auto kCrons = std::to_array<const char*>(
     {"15 */3 * * *", "30 2 * * *", "0 8 * * 1-5", "30 1 * * *", "*/40 6-9 * * *", "0 0 * * *"});
-constexpr auto kRrules = std::to_array<const char*>(
-    {"FREQ=DAILY;INTERVAL=2;BYHOUR=2;BYMINUTE=30;BYSECOND=0", "FREQ=HOURLY;INTERVAL=5",
-     "FREQ=WEEKLY;BYDAY=MO,SU,SA;BYHOUR=8;BYMINUTE=0;BYSECOND=0", "FREQ=DAILY;BYHOUR=1,13;BYMINUTE=30;BYSECOND=0"});
+constexpr auto kRrules = std::to_array<const char*>({"FREQ=DAILY;INTERVAL=2;BYHOUR=2;BYMINUTE=30;BYSECOND=0",
+                                                     "FREQ=HOURLY;INTERVAL=5", "FREQ=HOURLY;INTERVAL=5;COUNT=7",
+                                                     "FREQ=WEEKLY;BYDAY=MO,SU,SA;BYHOUR=8;BYMINUTE=0;BYSECOND=0",
+                                                     "FREQ=DAILY;BYHOUR=1,13;BYMINUTE=30;BYSECOND=0"});
 
 Duration time_of(std::string_view text) {
   return std::chrono::hours((text[0] - '0') * 10 + (text[1] - '0')) +
@@ -125,6 +126,10 @@ ScheduleSpec& World::draw_schedule(const std::string& tenant, const std::string&
   }
   if (spec.days.empty()) spec.days.push_back(0);
   spec.text = spec.kind == Kind::cron ? random_.pick(kCrons) : random_.pick(kRrules);
+  if (spec.is_from_creation()) {
+    spec.every = 5h;
+    spec.count = spec.text.ends_with(";COUNT=7") ? 7 : 0;
+  }
   spec.zone = random_.pick(kZones);
   const auto misfire = random_.below(4);
   spec.misfire = misfire == 0 ? Misfire::skip : misfire == 1 ? Misfire::all : Misfire::latest;
@@ -182,7 +187,7 @@ JobRequest request_of(const JobSpec& spec) {
           .queue = spec.queue,
           .payload = spec.payload,
           .deadline = spec.deadline,
-          .idempotency_key = spec.key,
+          .idempotency_key = spec.key.empty() ? std::nullopt : std::optional(spec.key),
           .unique_until = spec.hold,
           .retry = spec.retry,
           .max_attempts = spec.max_attempts,
@@ -221,7 +226,10 @@ World::Wanted World::draw_job(const std::vector<JobId>& recent, Instant now) {
   spec.tenant = tenant;
   spec.type = random_.pick(kTypes);
   if (random_.percent(50)) draw_options(spec);
-  if (random_.percent(8)) spec.deadline = now + delay + random_.between(Duration(1s), Duration(2h));
+  if (random_.percent(8)) {
+    // Often shorter than a tick: it may pass between two of them.
+    spec.deadline = now + delay + random_.between(Duration(1s), random_.percent(40) ? Duration(20s) : Duration(2h));
+  }
   spec.run_anyway = random_.percent(30);
   specs_.index(spec);
   Wanted wanted{.spec = &spec, .request = request_of(spec)};

@@ -46,10 +46,13 @@ enum class BulkAction : std::uint8_t { retry, cancel, discard, backfill };
 
 std::string_view to_string(BulkAction action);
 
+// Nobody means every job by forgetting a word: a query that filters nothing is refused, unless `all` says so.
+// Cancelling leaves parked jobs alone unless the query asks for the state dlq; retry and discard mean parked jobs only.
 struct BulkRequest {
   BulkAction action = BulkAction::retry;
   JobQuery query;
   std::optional<double> rate;  // jobs a second; else as fast as it goes
+  bool all = false;            // every job of the tenant, without a filter
 };
 
 // Work over many jobs, which survives a restart.
@@ -72,6 +75,14 @@ struct PreviewTime {
   // Of windows: the one whose job is due at `at`.
   std::optional<Instant> window_start;
   std::optional<Instant> window_end;
+};
+
+struct Preview {
+  std::vector<PreviewTime> times;
+  // Why none of them comes: paused, disabled, or subject_disabled. The times are those if it went on now. "": they
+  // come.
+  std::string standstill;
+  std::optional<Instant> standstill_until;  // of paused, if that has an end
 };
 
 class Client {
@@ -127,8 +138,8 @@ class Client {
   virtual Result<EnqueuedJob> trigger(std::string_view tenant, std::string_view name,
                                       const TriggerOptions& options) = 0;
   // Of a subject of it, if one is named; else as the schedule alone says.
-  virtual Result<std::vector<PreviewTime>> preview(std::string_view tenant, std::string_view name, std::size_t count,
-                                                   std::string_view subject = {}) = 0;
+  virtual Result<Preview> preview(std::string_view tenant, std::string_view name, std::size_t count,
+                                  std::string_view subject = {}) = 0;
   virtual Result<Explanation> explain_schedule(std::string_view tenant, std::string_view name,
                                                std::string_view subject = {}) = 0;
   // Runs every window of [from, to) by hand, of one subject or of all; never moves a cursor. Survives a restart.

@@ -23,8 +23,8 @@ namespace carillon {
 // reached its cutoff.
 struct TickStopped {
   Duration duration{};
-  std::uint64_t users_scanned = 0;
-  std::uint64_t eligible_in_window = 0;
+  std::uint64_t users_scanned = 0;       // subjects that were looked at
+  std::uint64_t eligible_in_window = 0;  // deliveries, of all subjects, whose window is open and whose day is not over
   std::uint64_t enqueued = 0;
   std::uint64_t cutoff_finalized = 0;
 };
@@ -51,9 +51,12 @@ struct JobStopped {
   Duration duration{};
   AttemptResult result = AttemptResult::ok;
   std::string error_class;
+  // What a failed one said: at most 500 bytes, and without what stands in the job's payload. For logs: the event log
+  // does not have it.
+  std::string error;
 };
 
-// E5: an occurrence got its outcome.
+// E5: an occurrence got its outcome. Of a delivery it is told as `sched.finalize`, of other kinds as `sched.outcome`.
 struct Finalized {
   JobId job;  // none: it never became one
   std::string tenant;
@@ -62,8 +65,8 @@ struct Finalized {
   Instant slot;
   JobState status = JobState::done;
   std::uint64_t count = 1;  // of a range
-  // Of a delivery: the minute of the day by which it is due (0..1439), and that day, as its schedule counts them.
-  // Without them the event log shows the slot's, in UTC.
+  // Of a delivery, and only of one: the minute of the day by which it is due (0..1439), and that day, as its schedule
+  // counts them.
   std::optional<std::uint16_t> due_bucket;
   std::string today;  // 2026-03-29
 };
@@ -89,11 +92,16 @@ struct StaleWord {
   bool success = false;  // it would have been one: late_success; else stale_ack
 };
 
+// A job was put back, by its handler or by a gate right before its start. Or, without a job: a gate has opened that
+// held so many due jobs of a queue before their claim; then `until` is when it opened. Each closing counts once for a
+// job.
 struct Deferred {
   JobId job;
   std::string tenant;
   std::string reason;
   std::optional<Instant> until;
+  std::string queue{};
+  std::uint64_t count = 1;
 };
 
 struct RateLimited {
@@ -125,12 +133,12 @@ struct HandlerAbandoned {
   std::string type;
 };
 
-// A job that was asked for was not made: one like it is there already.
+// A job that was asked for was not made: its key belongs to one that is there already.
 struct EnqueueIgnored {
   JobId job;  // that one
   std::string tenant;
   std::string type;
-  std::string reason;  // idempotency_key
+  std::string reason;  // idempotency_key; of a follow-up also idempotency_conflict: that one has another payload
 };
 
 // The store refused a round of writes; nothing of it happened, and it is tried again.

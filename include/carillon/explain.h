@@ -12,10 +12,13 @@ namespace carillon {
 struct ExplainStep {
   Instant at;
   std::string what;    // created, deferred, held, claimed, failed, retry_planned, lease_lost, finished
-  std::string why;     // maintenance, quiet_hours, paused, disabled, limit:NAME, cap:tenant, dependency, not_due, …
-  std::string detail;  // a JSON object
+  std::string why;     // maintenance, maintenance:all, quiet_hours, paused, disabled, limit:NAME, cap:node, cap:all,
+                       // cap:tenant, cap:queue, dependency, no_worker, not_due, …
+  std::string detail;  // a JSON object; of what holds it: until when, if that is known, and what is paused or disabled
 };
 
+// Every reason that holds a job is a step; the one that binds, which holds it longest, is the last one and in the
+// summary, and `next_at` is its end.
 struct Explanation {
   std::string summary;  // one line for a person
   std::optional<Instant> next_at;

@@ -56,7 +56,7 @@ struct JobOptions {
   std::string created_by;  // a key's name
   Origin origin = Origin::api;
   JobId parent;
-  std::string idempotency_key;  // "": none
+  std::optional<std::string> idempotency_key;  // an empty one is refused
   KeyHold unique_until;
   std::string key;  // readable name of an occurrence, of windows
   friend bool operator==(const JobOptions&, const JobOptions&) = default;

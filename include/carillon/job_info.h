@@ -55,7 +55,8 @@ struct JobInfo {
   std::optional<Instant> deferred_until;
   std::string defer_reason;
   bool cancel_requested = false;
-  std::vector<JobId> depends_on;
+  std::vector<JobId> depends_on;  // all that it was to wait for
+  std::vector<JobId> waits_for;   // those of them that have not ended; not in lists
   std::vector<std::string> tags;
   std::string meta;
   std::string created_by;

@@ -38,7 +38,8 @@ struct JobRequest {
   std::optional<int> priority;   // 1 (first) to 5; 3 unless told otherwise
   RunAt run_at;
   std::optional<Instant> deadline;  // not final by then: cutoff_reached
-  std::string idempotency_key;      // the same tenant, type and key give the same job
+  // The same tenant, type and key give the same job; nothing: none. An empty one is refused.
+  std::optional<std::string> idempotency_key;
   KeyHold unique_until;
   std::optional<RetryPolicy> retry;
   std::optional<std::uint32_t> max_attempts = kMaxAttemptsDefault;  // nothing: only the deadline ends it

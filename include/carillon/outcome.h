@@ -26,10 +26,12 @@ class Outcome {
   std::string reason;          // of skipped and deferred
   std::string error;           // of failed and permanent
   std::string error_class;     // a short word: req, llm, parse, …
+  bool timed_out = false;      // of failed: the attempt ends as timeout, not as error
   std::optional<RunAt> again;  // of failed: instead of the policy's time; of deferred and rate_limited: when
   std::string limit;           // of rate_limited: which of the job's limits; "": the first
   std::vector<JobRequest> follow_ups;
   std::optional<Instant> expected_at;  // of the job's subject
+  bool forgets_expected_at = false;    // it is not known any more
   std::optional<std::string> status;
 
   // A job that is created in the transaction that completes this one, and only if that is done or skipped.
@@ -39,6 +41,12 @@ class Outcome {
   }
   Outcome subject_expects(Instant at) && {
     expected_at = at;
+    forgets_expected_at = false;
+    return std::move(*this);
+  }
+  Outcome subject_expects_nothing() && {
+    expected_at.reset();
+    forgets_expected_at = true;
     return std::move(*this);
   }
   Outcome subject_status(std::string word) && {
@@ -66,6 +74,13 @@ inline Outcome fail(std::string error, std::string error_class = "unknown") {
   outcome.kind = Outcome::Kind::failed;
   outcome.error = std::move(error);
   outcome.error_class = std::move(error_class);
+  return outcome;
+}
+
+// A failed attempt that ran out of time.
+inline Outcome timed_out(std::string error) {
+  Outcome outcome = fail(std::move(error), "timeout");
+  outcome.timed_out = true;
   return outcome;
 }
 

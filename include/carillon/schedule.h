@@ -46,8 +46,8 @@ struct ScheduleInfo {
   std::int64_t revision = 1;
   bool enabled = true;
   std::optional<Instant> paused_until;
-  std::optional<Instant> next_at;
-  std::string last_outcome;
+  std::optional<Instant> next_at;  // the next occurrence
+  std::string last_outcome;        // success, cutoff_reached, …, or dlq: one was parked since; "": none yet
   std::uint32_t error_count = 0;
   std::string last_error;
   Instant created_at;
@@ -57,6 +57,7 @@ struct ScheduleInfo {
   std::optional<SubjectInfo> state;  // of one without: where its only subject stands
   // An edit reaches its subjects in the background; how many it has come by. Nothing: all are as it says.
   std::optional<std::int64_t> replanned;
+  std::vector<std::string> missing_limits;  // that its jobs name and nobody has: they run without
 };
 
 }  // namespace carillon

@@ -26,14 +26,15 @@ struct SubjectInfo {
   std::int64_t version = 1;  // moves with every change
   bool enabled = true;
   std::string overrides;  // a JSON object: what it says otherwise than its schedule, as it was put
+  // When the planner comes to it next; while its open job is failing: the next attempt, if that is earlier.
   std::optional<Instant> next_at;
-  JobId open_job;              // none: none is open
+  JobId open_job;              // none: none is open, or parked
   std::uint32_t attempts = 0;  // that the open job has used
   // What happened so far.
-  std::string last_slot;  // of the last outcome: a date for deliveries, else an instant; "": none yet
-  std::string status;     // success, cutoff_reached, …; "": none yet
-  std::optional<Instant> last_run_at;
-  std::uint32_t error_count = 0;  // outcomes in a row that were no success
+  std::string last_slot;               // of the last outcome: a date for deliveries, else an instant; "": none yet
+  std::string status;                  // success, cutoff_reached, …, or dlq: one was parked since; "": none yet
+  std::optional<Instant> last_run_at;  // of the last success
+  std::uint32_t error_count = 0;       // in a row: outcomes that were no success, and occurrences that were parked
   std::string last_error;
   // Of windows.
   std::optional<Instant> cursor_end;

@@ -37,7 +37,7 @@ inline constexpr Instant kInstantMax =
 // microsecond are cut. A leap second is refused.
 Result<Instant> parse_instant(std::string_view text);
 
-// With milliseconds: `2026-03-29T01:00:00.000Z`.
+// With milliseconds, rounded up: `2026-03-29T01:00:00.000Z`. What is to happen then has happened by what is shown.
 std::string format_instant(Instant instant);
 
 // `instant + duration`, held at the ends of the calendar instead of overflowing.

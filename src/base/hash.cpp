@@ -5,7 +5,16 @@
 
 #include <array>
 
+#include "base/check.h"
+
 namespace carillon {
+
+namespace {
+
+constexpr std::size_t kNumbersMax = 4;
+constexpr std::size_t kNumberBytes = 8;
+
+}  // namespace
 
 std::uint64_t stable_hash(std::initializer_list<std::string_view> parts) {
   XXH64_state_t state;
@@ -17,6 +26,19 @@ std::uint64_t stable_hash(std::initializer_list<std::string_view> parts) {
     if (!part.empty()) XXH64_update(&state, part.data(), part.size());
   }
   return XXH64_digest(&state);
+}
+
+std::uint64_t stable_hash(std::uint64_t seed, std::string_view text) { return XXH64(text.data(), text.size(), seed); }
+
+std::uint64_t stable_hash(std::uint64_t seed, std::initializer_list<std::uint64_t> numbers) {
+  CHECK(numbers.size() <= kNumbersMax);
+  // The lowest byte first, whatever the machine.
+  std::array<unsigned char, kNumbersMax * kNumberBytes> bytes{};
+  std::size_t size = 0;
+  for (const std::uint64_t number : numbers) {
+    for (std::size_t i = 0; i < kNumberBytes; ++i) bytes[size++] = static_cast<unsigned char>(number >> (8 * i));
+  }
+  return XXH64(bytes.data(), size, seed);
 }
 
 std::uint64_t scale_hash(std::uint64_t hash, std::uint64_t bound) {

@@ -20,6 +20,8 @@ enum class Hole : std::uint8_t {
   parse_on_net,            // large bodies are read on the net thread, without bounds of their own
   events_on_driver,        // streams are written by the engine's thread, without a bound
   breaker_of_all_tenants,  // one tenant's dead host is everybody's
+  crowd_keeps_places,      // who has a connection keeps it, however many he has
+  gone_calls_wait,         // a call that was parked stays with the engine when its client has gone
 };
 
 #ifdef CARILLON_HOLES
@@ -32,6 +34,8 @@ inline constexpr std::array kHoles{
     std::pair(Hole::parse_on_net, std::string_view("parse_on_net")),
     std::pair(Hole::events_on_driver, std::string_view("events_on_driver")),
     std::pair(Hole::breaker_of_all_tenants, std::string_view("breaker_of_all_tenants")),
+    std::pair(Hole::crowd_keeps_places, std::string_view("crowd_keeps_places")),
+    std::pair(Hole::gone_calls_wait, std::string_view("gone_calls_wait")),
 };
 
 inline bool reopened(Hole hole) {

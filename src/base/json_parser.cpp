@@ -22,28 +22,12 @@ constexpr std::size_t kMembersUsual = 8;
 // What an allocation costs besides its bytes.
 constexpr std::size_t kAllocationBytes = 16;
 
-void append_utf8(std::string& out, unsigned code_point) {
-  const auto byte = [&](unsigned value) { out += static_cast<char>(value); };
-  if (code_point < 0x80) {
-    byte(code_point);
-  } else if (code_point < 0x800) {
-    byte(0xC0U | (code_point >> 6));
-    byte(0x80U | (code_point & 0x3FU));
-  } else if (code_point < 0x10000) {
-    byte(0xE0U | (code_point >> 12));
-    byte(0x80U | ((code_point >> 6) & 0x3FU));
-    byte(0x80U | (code_point & 0x3FU));
-  } else {
-    byte(0xF0U | (code_point >> 18));
-    byte(0x80U | ((code_point >> 12) & 0x3FU));
-    byte(0x80U | ((code_point >> 6) & 0x3FU));
-    byte(0x80U | (code_point & 0x3FU));
-  }
-}
-
 class Parser {
  public:
   Parser(std::string_view text, const JsonBounds& bounds) : text_(text), bounds_(bounds), keys_(text) {}
+  Parser(const Parser&) = delete;
+  Parser& operator=(const Parser&) = delete;
+  ~Parser() = default;
 
   // Into `out`; null: only whether it is one.
   Result<void> document(Json* out) {

@@ -43,6 +43,14 @@ enum class Mutant : std::uint8_t {
   naive_utc_day,
   cutoff_off_by_one,
   mode_edit_reruns_window,
+  claims_ahead_start,
+  ahead_loss_costs_an_attempt,
+  deferral_untold,
+  parked_looks_healthy,
+  range_on_its_first_day,
+  cancelled_stays_ready,
+  creation_is_an_occurrence,
+  first_try_on_the_grid,
   last,
 };
 

@@ -17,6 +17,25 @@ constexpr std::array kActing{CodeRange{0x00, 0x1F},     CodeRange{0x7F, 0x9F},  
 
 }  // namespace
 
+void append_utf8(std::string& out, char32_t code) {
+  const auto byte = [&](char32_t value) { out += static_cast<char>(value); };
+  if (code < 0x80) {
+    byte(code);
+  } else if (code < 0x800) {
+    byte(0xC0U | (code >> 6U));
+    byte(0x80U | (code & 0x3FU));
+  } else if (code < 0x10000) {
+    byte(0xE0U | (code >> 12U));
+    byte(0x80U | ((code >> 6U) & 0x3FU));
+    byte(0x80U | (code & 0x3FU));
+  } else {
+    byte(0xF0U | (code >> 18U));
+    byte(0x80U | ((code >> 12U) & 0x3FU));
+    byte(0x80U | ((code >> 6U) & 0x3FU));
+    byte(0x80U | (code & 0x3FU));
+  }
+}
+
 bool acts_on_terminal(char32_t code) {
   return std::ranges::any_of(kActing,
                              [code](const CodeRange& range) { return code >= range.first && code <= range.last; });

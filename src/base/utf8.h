@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace carillon {
@@ -14,6 +15,9 @@ struct Utf8Character {
 
 // The first character of a text that is not empty.
 Utf8Character first_character(std::string_view text);
+
+// Adds the bytes of a character.
+void append_utf8(std::string& out, char32_t code);
 
 // Moves the cursor, turns the direction of writing, or ends the line.
 bool acts_on_terminal(char32_t code);

@@ -59,9 +59,17 @@ CliResult<Printout> run_bulk(Session& session, const BulkCommand& command) {
   if (command.filters.empty() && !command.all) {
     return cli_error(ExitCode::usage, "name a job, or many with --filter NAME=VALUE, or every one with --all");
   }
+  if (!command.filters.empty() && command.all) {
+    return cli_error(ExitCode::usage, "name many with --filter, or every one with --all; not both");
+  }
   JsonObject body;
-  TRY_ASSIGN(const std::string filter, filter_json(command));
-  body.text("action", command.action).raw("filter", filter);
+  body.text("action", command.action);
+  if (command.filters.empty() && !command.state) {
+    body.boolean("all", true);
+  } else {
+    TRY_ASSIGN(const std::string filter, filter_json(command));
+    body.raw("filter", filter);
+  }
   if (command.rate) body.raw("rate", fmt::to_string(*command.rate));
 
   TRY_ASSIGN(JsonValue bulk, session.post(session.tenant_path({"jobs", "bulk"}), body.str()));

@@ -118,7 +118,7 @@ class Builder : private CommandTree {
     show->add_option("--wait", *wait, "Until it is final, at most so long")->type_name("DURATION");
     on(show, [id, wait](Session& session) { return show_job(session, *id, *wait); });
 
-    add_action_or_bulk(jobs, "cancel", "Cancel a job, or many with --filter");
+    add_action_or_bulk(jobs, "cancel", "Cancel a job, or many with --filter; parked ones only with --filter state=dlq");
     add_action(jobs, "retry", "Try a parked job again");
     add_action(jobs, "rerun", "Make the same job once more");
     add_action(jobs, "run", "Run a waiting job now");

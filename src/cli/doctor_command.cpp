@@ -189,6 +189,24 @@ std::vector<Finding> check_machine(const DoctorRequest& request, Instant now) {
   return findings;
 }
 
+// A schedule whose limit was deleted goes on without it, and nobody would notice.
+std::vector<Finding> check_limits(Session& session) {
+  const auto schedules = session.list(session.tenant_path({"schedules"}), {}, {.all = true});
+  if (!schedules) return {{"limits", Health::warning, schedules.error().message}};
+  std::vector<Finding> findings;
+  for (const JsonValue& schedule : schedules->items) {
+    const JsonValue missing = schedule.at("missing_limits");
+    for (std::size_t i = 0; i < missing.size(); ++i) {
+      findings.push_back({"limits", Health::warning,
+                          fmt::format("schedule {} names limit {}, which does not exist: its jobs run without it",
+                                      carillon::quoted(schedule.at("name").as_string()),
+                                      carillon::quoted(missing.at(i).as_string()))});
+    }
+  }
+  if (findings.empty()) findings.push_back({"limits", Health::ok, "each limit that a schedule names exists"});
+  return findings;
+}
+
 std::vector<Finding> check_server(const ClientOptions& options) {
   auto target = client_target(options);
   if (!target) return {{"key", Health::problem, target.error().message}};
@@ -212,6 +230,7 @@ std::vector<Finding> check_server(const ClientOptions& options) {
   } else {
     findings.push_back({"version", Health::warning, fmt::format("the server is {}, this program {}", theirs, ours)});
   }
+  for (Finding& finding : check_limits(session)) findings.push_back(std::move(finding));
   return findings;
 }
 

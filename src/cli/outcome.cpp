@@ -62,7 +62,7 @@ std::unexpected<CliError> cli_error(ExitCode code, std::string message) {
 
 CliError cli_error(const Error& error) { return {.code = exit_code(error.code), .message = error.message}; }
 
-ExitCode complain(std::string message, ExitCode code) {
+ExitCode complain(const std::string& message, ExitCode code) {
   // One line, whatever the message holds.
   fmt::print(stderr, "carillon: {}\n", without_acting(message, [](char32_t) { return std::string(" "); }));
   return code;

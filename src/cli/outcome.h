@@ -44,7 +44,7 @@ struct Printout {
 
 // Prints the text, or one line to standard error.
 ExitCode finish(const CliResult<Printout>& result);
-ExitCode print(std::string_view text);
-ExitCode complain(std::string message, ExitCode code);
+ExitCode print(std::string_view given);
+ExitCode complain(const std::string& message, ExitCode code);
 
 }  // namespace carillon

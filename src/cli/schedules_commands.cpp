@@ -28,6 +28,8 @@ Cell trigger_of(const JsonValue& item) {
   return {.text = kind};
 }
 
+Cell last_of(const JsonValue& item) { return outcome_cell(item.at("last_outcome").as_string()); }
+
 Cell type_of(const JsonValue& item) { return {.text = shown_value(item.at("job").at("type"))}; }
 
 const std::vector<FieldColumn>& columns() {
@@ -37,7 +39,9 @@ const std::vector<FieldColumn>& columns() {
                                             {.title = "ZONE", .show = field<"timezone">},
                                             {.title = "TYPE", .show = type_of},
                                             {.title = "NEXT", .show = field<"next_at">, .may_be_cut = false},
-                                            {.title = "LAST", .show = field<"last_outcome">}};
+                                            {.title = "LAST", .show = last_of, .may_be_cut = false},
+                                            {.title = "ERRORS", .show = field<"error_count">, .may_be_cut = false},
+                                            {.title = "LAST ERROR", .show = field<"last_error">}};
   return all;
 }
 
@@ -158,7 +162,14 @@ CliResult<Printout> print_preview(Session& session, const std::string& path) {
   if (session.json()) return Printout{.text = std::string(answer.raw()) + "\n"};
   Session::Page page;
   for (std::size_t i = 0; i < answer.at("items").size(); ++i) page.items.push_back(answer.at("items").at(i));
-  return print_list(session, page, columns_of(answer.at("items")), "no more times");
+  Printout out = print_list(session, page, columns_of(answer.at("items")), "no more times");
+  const std::string still = answer.at("standstill").as_string();
+  if (!still.empty()) {
+    const std::string until = answer.at("standstill_until").as_string();
+    out.text += fmt::format("{}{}: these are the times if it went on now\n", harmless(still),
+                            until.empty() ? "" : " until " + harmless(until));
+  }
+  return out;
 }
 
 }  // namespace carillon

@@ -19,11 +19,7 @@ Cell subject_enabled(const JsonValue& item) {
   return {.text = "on", .colour = Colour::green};
 }
 
-Cell subject_status(const JsonValue& item) {
-  const std::string status = item.at("status").as_string();
-  if (status.empty()) return {.text = "-", .colour = Colour::none};
-  return {.text = status, .colour = status == "success" ? Colour::green : Colour::yellow};
-}
+Cell subject_status(const JsonValue& item) { return outcome_cell(item.at("status").as_string()); }
 
 // Of whatever kind: by when, how far, or how often.
 Cell subject_terms(const JsonValue& item) {

@@ -226,6 +226,12 @@ std::string shown_value(const JsonValue& value) {
   return text.empty() ? "\"\"" : text;
 }
 
+Cell outcome_cell(const std::string& outcome) {
+  if (outcome.empty()) return {.text = "-", .colour = Colour::none};
+  if (outcome == "success") return {.text = outcome, .colour = Colour::green};
+  return {.text = outcome, .colour = outcome == "dlq" ? Colour::red : Colour::yellow};
+}
+
 Cell state_cell(std::string_view state) {
   Colour colour = Colour::none;
   if (state == "done") colour = Colour::green;

@@ -60,5 +60,7 @@ std::string render_object(const JsonValue& object, const std::vector<std::string
 // A value as a person reads it: - for nothing, times without milliseconds, all else as it is.
 std::string shown_value(const JsonValue& value);
 Cell state_cell(std::string_view state);
+// How the last occurrence ended: success, dlq, …; "": none has.
+Cell outcome_cell(const std::string& outcome);
 
 }  // namespace carillon

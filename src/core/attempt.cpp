@@ -16,7 +16,7 @@ Verdict moved(Verdict verdict, JobState state, VerdictReason reason = VerdictRea
 }
 
 Verdict queued_at(Verdict verdict, Instant run_at) {
-  verdict.run_at = run_at;
+  verdict.run_at = up_to_millisecond(run_at);
   return moved(verdict, JobState::queued);
 }
 
@@ -44,6 +44,13 @@ bool interrupted_too_often(Verdict& verdict, std::uint32_t& in_a_row, std::uint3
   }
   --verdict.attempts;
   return false;
+}
+
+// A claim that was made ahead of a free slot and never began. Once in a row: a job that is lost again and again must
+// end, whenever that happens. (invariant 12)
+bool is_free_loss(const AttemptFacts& facts, const AttemptEnd& end) {
+  return end.result == AttemptResult::lease_lost && end.ahead && !facts.lost_ahead &&
+         !mutant(Mutant::ahead_loss_costs_an_attempt);
 }
 
 }  // namespace
@@ -82,17 +89,21 @@ Verdict after_attempt(const AttemptFacts& facts, const AttemptEnd& end, Instant 
   CHECK(facts.attempts >= 1);
   Verdict verdict;
   verdict.attempts = facts.attempts;
-  if (end.result == AttemptResult::lease_lost) verdict.losses = facts.losses + 1;
+  if (end.result == AttemptResult::lease_lost) {
+    verdict.losses = facts.losses + 1;
+    verdict.lost_ahead = facts.lost_ahead || is_free_loss(facts, end);
+  }
+  const bool costs_none = gives_attempt_back(end.result) || is_free_loss(facts, end);
 
   const Instant over = mutant(Mutant::cutoff_off_by_one) ? now - Duration(1) : now;
   if (facts.deadline && over >= *facts.deadline) {
-    if (gives_attempt_back(end.result)) --verdict.attempts;
+    if (costs_none) --verdict.attempts;
     return moved(verdict, JobState::cutoff_reached, VerdictReason::deadline);
   }
   // The holder's word decides: what it completed is done, whatever was asked for meanwhile.
   if (end.result == AttemptResult::ok) return moved(verdict, end.skipped ? JobState::skipped : JobState::done);
   if (facts.cancel_requested || end.result == AttemptResult::cancelled) {
-    if (gives_attempt_back(end.result)) --verdict.attempts;
+    if (costs_none) --verdict.attempts;
     return moved(verdict, JobState::cancelled, VerdictReason::cancelled);
   }
 
@@ -102,7 +113,7 @@ Verdict after_attempt(const AttemptFacts& facts, const AttemptEnd& end, Instant 
       return retry_or_park(facts, end, verdict, now);
     case AttemptResult::timeout: return retry_or_park(facts, end, verdict, now);
     case AttemptResult::lease_lost:
-      if (mutant(Mutant::loss_not_counted)) --verdict.attempts;
+      if (costs_none || mutant(Mutant::loss_not_counted)) --verdict.attempts;
       // Once is bad luck. A job that kills its worker again and again must slow down and end.
       if (facts.losses == 0 && !used_up(facts, verdict)) return queued_at(verdict, now);
       return retry_or_park(facts, end, verdict, now);
@@ -112,6 +123,7 @@ Verdict after_attempt(const AttemptFacts& facts, const AttemptEnd& end, Instant 
         // Nothing happened: no row of bad luck ends here, and none goes on.
         --verdict.attempts;
         verdict.losses = facts.losses;
+        verdict.lost_ahead = facts.lost_ahead;
         verdict.rate_limits = facts.rate_limits;
         return queued_at(verdict, now);
       }

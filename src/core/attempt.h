@@ -34,6 +34,7 @@ struct AttemptFacts {
   bool cancel_requested = false;
   // In a row before this attempt:
   std::uint32_t losses = 0;
+  bool lost_ahead = false;  // one of these losses cost no attempt
   std::uint32_t releases = 0;
   std::uint32_t rate_limits = 0;
 };
@@ -43,6 +44,7 @@ struct AttemptEnd {
   bool skipped = false;             // of ok: the handler had nothing to do
   bool permanent = false;           // of error: trying again is pointless
   bool started = true;              // of released: the handler had been entered
+  bool ahead = false;               // of lease_lost: claimed ahead of a free slot, and not known to have begun
   std::optional<Instant> retry_at;  // of error: instead of the policy's time; of rate_limited: when to come again
 };
 
@@ -63,6 +65,7 @@ struct Verdict {
   Instant run_at;              // of queued
   std::uint32_t attempts = 0;  // used, after what was given back
   std::uint32_t losses = 0;
+  bool lost_ahead = false;
   std::uint32_t releases = 0;
   std::uint32_t rate_limits = 0;
   VerdictReason reason = VerdictReason::none;

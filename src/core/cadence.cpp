@@ -105,7 +105,6 @@ ClosedOccurrences check_open(const PlanFacts& facts, Instant slot) {
   if (!last || last->reason != kReasonCheckOpen || facts.position != last->last) return closed;
   closed.first = last->first;
   closed.until = slot;
-  closed.local_minute = local_minute_of(facts.zone.to_local(last->first));
   closed.extends = true;
   return closed;
 }
@@ -138,7 +137,7 @@ SubjectPlan plan_check(const PlanFacts& facts, const AdaptiveTrigger& trigger) {
   }
   const Cadence cadence(facts, trigger, facts.now);
   plan.position = slot;
-  plan.next_at = until_end(facts.schedule, cadence.after(slot));
+  plan.next_at = until_end(facts.schedule, up_to_millisecond(cadence.after(slot)));
   plan.cadence = cadence_name(cadence.band());
   return plan;
 }
@@ -158,7 +157,7 @@ SubjectPlan anchor_check(const PlanFacts& facts, const AdaptiveTrigger& trigger,
     const bool was_ahead = change.what == SubjectChange::What::edited && facts.next_at && *facts.next_at > from;
     if (was_ahead) next = std::min(next, *facts.next_at);
   }
-  plan.next_at = until_end(facts.schedule, next);
+  plan.next_at = until_end(facts.schedule, up_to_millisecond(next));
   return plan;
 }
 

@@ -57,8 +57,11 @@ void close_days(const DeliveryCalendar& calendar, const DeliveryDay& first, cons
       return;
     }
     if (day->day == before + days(1)) {
-      closed.back().until = slot_of_day(day->day);
-      ++closed.back().count;
+      ClosedOccurrences& range = closed.back();
+      if (range.minutes.empty()) range.minutes.push_back({.local_minute = *range.local_minute, .count = 1});
+      range.minutes.push_back({.local_minute = local_minute_of(day->due), .count = 1});
+      range.until = slot_of_day(day->day);
+      ++range.count;
     } else {
       closed.push_back(closed_day(*day, closed_as));
     }
@@ -75,11 +78,14 @@ NewJob job_of_day(const PlanFacts& facts, const DeliveryTrigger& trigger, const 
   job.options.max_attempts = std::nullopt;
   job.deadline = day.cutoff;
   job.run_at = day.start;
+  // The subject may begin inside of the window: its next time says when, and nothing of it is planned before.
+  const Instant begins = mutant(Mutant::first_try_on_the_grid) ? day.start : facts.next_at.value_or(day.start);
   if (trigger.spread) {
     const Duration room = day.cutoff - day.start - trigger.retry_delay - job.options.timeout;
     const JitterKey key{.tenant = facts.tenant, .schedule = schedule.name, .subject = facts.subject, .slot = slot};
     *job.run_at += jitter_of(key, std::max(room, Duration(0)));
   }
+  job.run_at = std::max(*job.run_at, begins);
   job.occurrence = OccurrenceKey{.schedule = schedule.name,
                                  .subject = std::string(facts.subject),
                                  .slot = slot,
@@ -208,7 +214,7 @@ SubjectPlan plan_delivery(const PlanFacts& facts, const DeliveryTrigger& trigger
     plan.position = raised(plan.position, day->day);
     day = calendar.after(day->day);
   }
-  if (day) plan.next_at = day->start;
+  if (day) plan.next_at = up_to_millisecond(day->start);
   return plan;
 }
 
@@ -232,7 +238,7 @@ SubjectPlan anchor_delivery(const PlanFacts& facts, const DeliveryTrigger& /*tri
   if (!next) return plan;
   // So that a later change knows which day was next.
   plan.position = raised(plan.position, next->day - days(1));
-  plan.next_at = std::max(next->start, change.at);
+  plan.next_at = up_to_millisecond(std::max(next->start, change.at));
   return plan;
 }
 

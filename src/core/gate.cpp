@@ -102,6 +102,15 @@ std::optional<Closing> quiet_at(const QuietHours& quiet, const Zone& zone, Insta
   return std::nullopt;
 }
 
+std::optional<Instant> quiet_since(const QuietHours& quiet, const Zone& zone, Instant now) {
+  now = in_calendar(now);
+  const LocalDays today = local_day(zone, now);
+  for (const Span& span : spans_within(quiet, zone, {.first = today - kDaysBehind, .last = today + kDaysAhead})) {
+    if (span.begin <= now && now < span.end) return span.begin;
+  }
+  return std::nullopt;
+}
+
 std::optional<Instant> quiet_changes_after(const QuietHours& quiet, const Zone& zone, Instant now) {
   now = in_calendar(now);
   const LocalDays today = local_day(zone, now);
@@ -135,7 +144,8 @@ std::optional<Closing> closed_for(const GateFacts& facts, bool notifies, Instant
 
 Duration release_delay(JobId job) {
   const std::uint64_t hash = stable_hash({"release", std::to_string(job.value)});
-  return Duration(static_cast<std::int64_t>(scale_hash(hash, static_cast<std::uint64_t>(kReleaseSpread.count()))));
+  const auto spread = static_cast<std::uint64_t>(kReleaseSpread.count());
+  return up_to_millisecond(Duration(static_cast<std::int64_t>(scale_hash(hash, spread))));
 }
 
 }  // namespace carillon

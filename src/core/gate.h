@@ -48,6 +48,9 @@ std::optional<Closing> maintenance_at(const std::optional<Maintenance>& maintena
 // Whether `quiet` closes at `now`, by clocks of `zone`: its own zone, if it names one, is the caller's to load.
 std::optional<Closing> quiet_at(const QuietHours& quiet, const Zone& zone, Instant now);
 
+// Since when they have been closed; they are at `now`.
+std::optional<Instant> quiet_since(const QuietHours& quiet, const Zone& zone, Instant now);
+
 // The next instant after `now` at which quiet_at changes from open to closed or back; what it says holds until then.
 // Nothing: no more, the calendar ends.
 std::optional<Instant> quiet_changes_after(const QuietHours& quiet, const Zone& zone, Instant now);

@@ -72,11 +72,17 @@ Result<Instant> parse_instant(std::string_view text) {
   return in_calendar(cursor, Instant(day.time_since_epoch() + seconds(time.seconds) + fraction - offset));
 }
 
-std::string format_instant(Instant instant) {
+namespace {
+
+std::string format_cut(Instant instant) {
   const auto second = std::chrono::floor<seconds>(instant);
   const auto millis = std::chrono::floor<std::chrono::milliseconds>(instant - second);
   return fmt::format("{}.{:03}Z", format_local_seconds(LocalSeconds(second.time_since_epoch())), millis.count());
 }
+
+}  // namespace
+
+std::string format_instant(Instant instant) { return format_cut(up_to_millisecond(instant)); }
 
 std::string format_with_offset(Instant instant, seconds offset) {
   const auto local = std::chrono::floor<seconds>(instant) + offset;
@@ -97,7 +103,7 @@ Instant add_clamped(Instant instant, Duration duration) {
 }
 
 std::string format_exact(Instant instant) {
-  std::string text = format_instant(instant);
+  std::string text = format_cut(instant);
   const auto micros = (instant - std::chrono::floor<std::chrono::milliseconds>(instant)).count();
   if (micros != 0) text.replace(text.size() - 1, 1, fmt::format("{:03}Z", micros));
   return text;

@@ -15,7 +15,8 @@ struct JitterKey {
   Instant slot;
 };
 
-// From nothing to `jitter`, both inclusive. It moves when the job runs, never the occurrence.
+// From nothing to `jitter`, both inclusive, in whole milliseconds unless `jitter` ends between two. It moves when the
+// job runs, never the occurrence.
 Duration jitter_of(const JitterKey& key, Duration jitter);
 
 }  // namespace carillon

@@ -84,7 +84,15 @@ Result<void> check_options(const JobOptions& options) {
   TRY(check_names("limits", "limit", options.limits));
   TRY(check_count("tags", options.tags.size(), kTagsMax));
   TRY(check_names("tags", "tag", options.tags));
-  TRY(check_text("idempotency_key", options.idempotency_key, kKeyBytesMax));
+  if (options.idempotency_key) {
+    // It would be one key for all who forgot theirs.
+    if (options.idempotency_key->empty()) {
+      return invalid_field("idempotency_key", fmt::format("idempotency_key is empty; it must have 1 to {} bytes, or be "
+                                                          "left out",
+                                                          kKeyBytesMax));
+    }
+    TRY(check_text("idempotency_key", *options.idempotency_key, kKeyBytesMax));
+  }
   TRY(check_text("created_by", options.created_by, kNameBytesMax));
   if (options.unique_until.until == KeyHold::Until::elapsed) {
     TRY(check_range("unique_until", options.unique_until.duration, std::chrono::seconds(1), kDurationMax));
@@ -121,6 +129,10 @@ Result<void> check_name(std::string_view what, std::string_view name) {
   if (std::ranges::all_of(name, [](char c) { return kInNames[static_cast<unsigned char>(c)]; })) return {};
   return invalid_field(
       what, fmt::format("{} {}: only printable ASCII without space and {} is allowed", what, quoted(name), kForbidden));
+}
+
+std::optional<std::uint32_t> attempts_allowed(const JobOptions& options) {
+  return options.retry && std::holds_alternative<RetryNone>(*options.retry) ? 1U : options.max_attempts;
 }
 
 Result<void> check_new_job(const NewJob& job) {

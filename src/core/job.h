@@ -62,6 +62,10 @@ struct NewJob {
 // '#', '"', '\\'. `what` names it in the error.
 Result<void> check_name(std::string_view what, std::string_view name);
 
+// How often it may be tried at most: once if it is not retried, whatever else it says. Nothing: only its deadline ends
+// it.
+std::optional<std::uint32_t> attempts_allowed(const JobOptions& options);
+
 // Refuses what cannot be read or cannot work, naming the field, what was given and what is allowed.
 Result<void> check_new_job(const NewJob& job);
 

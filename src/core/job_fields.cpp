@@ -94,6 +94,11 @@ std::unexpected<Error> cannot_work(std::unexpected<Error> refusal) {
   return std::unexpected(std::move(error));
 }
 
+bool says_null(const Json& object, std::string_view name) {
+  const Json* const value = object.find(name);
+  return value != nullptr && value->type == JsonType::null;
+}
+
 Result<std::optional<Duration>> read_duration_field(std::string_view text, JsonFields& fields, std::string_view name) {
   TRY_ASSIGN(const Json* const value, fields.optional(name, JsonType::string));
   if (value == nullptr) return std::nullopt;

@@ -32,6 +32,9 @@ std::string_view json_slice(std::string_view text, const Json& value);
 // The same place and words, but what was read cannot work: invalid_configuration.
 std::unexpected<Error> cannot_work(std::unexpected<Error> refusal);
 
+// Whether it is given, and null: where that means something else than nothing.
+bool says_null(const Json& object, std::string_view name);
+
 // "5m". Nothing if it is not given.
 Result<std::optional<Duration>> read_duration_field(std::string_view text, JsonFields& fields, std::string_view name);
 // "2026-03-29T01:00:00Z". Nothing if it is not given.

@@ -71,8 +71,8 @@ DuePlan plan_due(const Timetable& timetable, Instant after, Instant now, const M
   // All that is due before the first one that runs is missed.
   const Instant missed_until = plan.run.empty() ? late_until : plan.run.front().occurrence.at - Duration(1);
   if (const auto last = timetable.newest(after, missed_until)) {
-    plan.missed = MissedRange{
-        .first = timetable.next(after)->at, .last = last->at, .count = timetable.count(after, missed_until)};
+    plan.missed =
+        MissedRange{.first = *timetable.next(after), .last = last->at, .count = timetable.count(after, missed_until)};
   }
 
   // More than one may be on time (every second, and a tick late by three): each of those runs.

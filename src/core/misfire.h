@@ -40,7 +40,7 @@ struct DueSlot {
 
 // Occurrences that will not run, as one range. Both ends are occurrences.
 struct MissedRange {
-  Instant first;
+  Occurrence first;
   Instant last;
   std::optional<std::uint64_t> count;  // nothing if counting would cost too much
 };

@@ -34,14 +34,16 @@ NewJob job_of_slot(const PlanFacts& facts, const DueSlot& slot) {
   return job;
 }
 
-ClosedOccurrences missed(const MissedRange& range, const Zone& zone) {
-  const bool one = range.first == range.last;
-  return {.first = range.first,
-          .until = one ? std::nullopt : std::optional(range.last),
-          .count = static_cast<std::int64_t>(range.count.value_or(one ? 1 : 2)),
-          .outcome = JobState::missed,
-          .reason = std::string(kReasonMisfire),
-          .local_minute = local_minute_of(zone.to_local(range.first))};
+ClosedOccurrences missed(const MissedRange& range, const Timetable& timetable, Instant now) {
+  const bool one = range.first.at == range.last;
+  ClosedOccurrences closed{.first = range.first.at,
+                           .until = one ? std::nullopt : std::optional(range.last),
+                           .count = static_cast<std::int64_t>(range.count.value_or(one ? 1 : 2)),
+                           .outcome = JobState::missed,
+                           .reason = std::string(kReasonMisfire),
+                           .local_minute = local_minute_of(range.first.local)};
+  if (!one) spread_closed(closed, timetable, range.last, now);
+  return closed;
 }
 
 // The subject's jobs while one due occurrence after the other comes in.
@@ -175,8 +177,11 @@ class Series {
   // a slow job must not leave a thousand rows.
   void close(const Occurrence& slot) {
     if (!plan_.closed.empty() && plan_.closed.back().outcome == JobState::skipped) {
-      plan_.closed.back().until = slot.at;
-      ++plan_.closed.back().count;
+      ClosedOccurrences& range = plan_.closed.back();
+      if (range.minutes.empty()) range.minutes.push_back({.local_minute = *range.local_minute, .count = 1});
+      range.minutes.push_back({.local_minute = local_minute_of(slot.local), .count = 1});
+      range.until = slot.at;
+      ++range.count;
       return;
     }
     plan_.closed.push_back({.first = slot.at,
@@ -210,7 +215,7 @@ SubjectPlan plan_times(const PlanFacts& facts, const Timetable& timetable) {
   SubjectPlan plan;
   plan.position = facts.position;
   if (due.missed) {
-    plan.closed.push_back(missed(*due.missed, timetable.zone()));
+    plan.closed.push_back(missed(*due.missed, timetable, facts.now));
     plan.position = due.missed->last;
   }
   Series series(facts, plan);
@@ -229,6 +234,21 @@ SubjectPlan anchor_times(const PlanFacts& facts, const Timetable& timetable, con
 
 }  // namespace
 
+void spread_closed(ClosedOccurrences& range, const Timetable& timetable, Instant last, Instant now) {
+  Spread spread = timetable.spread({.after = range.first - Duration(1), .upto = last, .oldest = oldest_counted(now)});
+  if (spread.minutes.empty()) return;
+  const std::int64_t spread_over = spread.total();
+  if (spread.is_whole) {
+    // It may have cost too much to count them at once, and all of them that are kept have been met.
+    if (range.first >= oldest_counted(now)) range.count = spread_over;
+  } else if (range.count > spread_over) {
+    spread.minutes.back().count += range.count - spread_over;
+  } else {
+    range.count = spread_over;
+  }
+  range.minutes = std::move(spread.minutes);
+}
+
 SubjectPlan plan_subject(const PlanFacts& facts) {
   if (!facts.overrides.enabled) return without_time(facts);
   const Trigger& trigger = facts.schedule.trigger;
@@ -246,10 +266,6 @@ SubjectPlan anchor_subject(const PlanFacts& facts, const SubjectChange& change) 
   if (const auto* delivery = std::get_if<DeliveryTrigger>(&trigger)) return anchor_delivery(facts, *delivery, change);
   if (const auto* adaptive = std::get_if<AdaptiveTrigger>(&trigger)) return anchor_check(facts, *adaptive, change);
   return facts.timetable ? anchor_times(facts, *facts.timetable, change) : without_time(facts);
-}
-
-std::int64_t local_minute_of(LocalSeconds local) {
-  return std::chrono::floor<std::chrono::minutes>(local.time_since_epoch()).count();
 }
 
 NewJob plan_after(std::string_view tenant, const Schedule& dependent, std::string_view subject, Instant parent_slot,

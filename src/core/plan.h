@@ -18,6 +18,7 @@
 
 #include "core/job.h"
 #include "core/job_state.h"
+#include "core/minute_count.h"
 #include "core/schedule.h"
 #include "core/subject.h"
 #include "core/timetable.h"
@@ -38,7 +39,8 @@ struct ClosedOccurrences {
   std::int64_t count = 1;        // at least so many: a long range may cost too much to count
   JobState outcome = JobState::missed;
   std::string reason;                        // (invariant 33)
-  std::optional<std::int64_t> local_minute;  // of the first one; see OccurrenceKey
+  std::optional<std::int64_t> local_minute;  // of the first one; of one that extends: of what is added
+  std::vector<MinuteCount> minutes;          // of a range: where its occurrences are counted; none: where the first is
   // It becomes part of PlanFacts::last_closed, which begins at `first` and now reaches to `until`; `count` is what is
   // added.
   bool extends = false;
@@ -102,6 +104,9 @@ struct SubjectPlan {
   std::optional<std::string> cadence;  // of adaptive: the band in force, "otherwise", or nothing: it stays
 };
 
+// Finds out where the occurrences of a range are counted, from its first one to `last`: those of the timetable.
+void spread_closed(ClosedOccurrences& range, const Timetable& timetable, Instant last, Instant now);
+
 // What becomes of a subject that is due.
 SubjectPlan plan_subject(const PlanFacts& facts);
 
@@ -133,9 +138,6 @@ NewJob manual_job(std::string_view tenant, const Schedule& schedule, std::string
 
 // Backfilled work stands behind what is due now.
 inline constexpr int kPriorityBackfilled = 4;
-
-// Minutes since 1970 as a clock in that zone showed them.
-std::int64_t local_minute_of(LocalSeconds local);
 
 // Where planning begins when a schedule is made, edited or resumed: strictly after `now`, so that the time before has
 // no occurrences, and after `position`, so that none comes twice. (invariants 1, 32)

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/json.h"
 #include "core/delivery.h"
@@ -28,8 +29,11 @@ std::vector<PreviewItem> preview(const Timetable& timetable, Instant from, std::
 
 namespace {
 
+// A subject that is far behind has so much to make up for before its first time that is ahead.
+constexpr std::size_t kStepsBehindMax = 100;
+
 // Day by day, so that those which a clock change takes away are seen.
-std::vector<PreviewItem> preview_days(const DeliveryCalendar& calendar, LocalDays after, Instant from,
+std::vector<PreviewItem> preview_days(const DeliveryCalendar& calendar, LocalDays after, Instant behind,
                                       std::size_t count) {
   std::vector<PreviewItem> items;
   const auto lost_between = [&](LocalDays begin, LocalDays end) {
@@ -45,7 +49,7 @@ std::vector<PreviewItem> preview_days(const DeliveryCalendar& calendar, LocalDay
     lost_between(after, found ? found->day : after + std::chrono::days(366));
     if (!found || items.size() == count) break;
     after = found->day;
-    if (found->cutoff <= from) continue;
+    if (found->start <= behind) continue;
     items.push_back({.at = found->start,
                      .asked = found->due,
                      .note = found->note,
@@ -56,17 +60,17 @@ std::vector<PreviewItem> preview_days(const DeliveryCalendar& calendar, LocalDay
   return items;
 }
 
-std::vector<PreviewItem> preview_deliveries(const PlanFacts& facts, std::size_t count) {
+std::vector<PreviewItem> preview_deliveries(const PlanFacts& facts, Instant behind, std::size_t count) {
   const DeliveryCalendar calendar = DeliveryCalendar::of(facts);
   const auto first = calendar.first_ahead(facts.now);
   if (!first) return {};
   LocalDays after = first->day - std::chrono::days(1);
   if (facts.position) after = std::max(after, day_of_slot(*facts.position));
-  return preview_days(calendar, after, facts.now, count);
+  return preview_days(calendar, after, behind, count);
 }
 
 // The planner itself, on a clock that jumps to each time.
-std::vector<PreviewItem> preview_plans(PlanFacts facts, std::size_t count) {
+std::vector<PreviewItem> preview_plans(PlanFacts facts, Instant behind, std::size_t count, Stands stands) {
   std::vector<PreviewItem> items;
   facts.open.clear();
   facts.open_windows = 0;
@@ -74,8 +78,9 @@ std::vector<PreviewItem> preview_plans(PlanFacts facts, std::size_t count) {
     for (const NewJob& job : plan.jobs) {
       const OccurrenceKey& key = *job.occurrence;
       if (items.size() == count) return;
-      items.push_back(
-          {.at = std::max(facts.next_at.value_or(facts.now), facts.now), .asked = facts.zone.to_local(key.slot)});
+      const Instant at = std::max(facts.next_at.value_or(facts.now), facts.now);
+      if (at <= behind) continue;
+      items.push_back({.at = at, .asked = facts.zone.to_local(key.slot)});
       if (!key.until) continue;
       items.back().begin = key.slot;
       items.back().end = key.until;
@@ -84,22 +89,37 @@ std::vector<PreviewItem> preview_plans(PlanFacts facts, std::size_t count) {
     facts.next_at = plan.next_at;
     if (plan.cursor) facts.cursor = plan.cursor;
   };
-  if (!facts.next_at) go_on(anchor_subject(facts, {.what = SubjectChange::What::edited, .at = facts.now}));
+  using What = SubjectChange::What;
+  if (stands == Stands::still) facts.next_at.reset();
+  if (!facts.next_at) {
+    go_on(anchor_subject(facts, {.what = stands == Stands::still ? What::resumed : What::edited, .at = facts.now}));
+  }
   // Each step but those that find too much to do at once yields an item.
-  for (std::size_t i = 0; i < 2 * count && facts.next_at && items.size() < count; ++i) {
+  for (std::size_t i = 0; i < (2 * count) + kStepsBehindMax && facts.next_at && items.size() < count; ++i) {
     facts.now = std::max(facts.now, *facts.next_at);
     go_on(plan_subject(facts));
   }
   return items;
 }
 
+// Of kinds that plan each subject on its own terms.
+std::vector<PreviewItem> preview_subject(PlanFacts facts, Instant behind, std::size_t count, Stands stands) {
+  if (std::holds_alternative<DeliveryTrigger>(facts.schedule.trigger)) {
+    return preview_deliveries(facts, behind, count);
+  }
+  return preview_plans(std::move(facts), behind, count, stands);
+}
+
 }  // namespace
 
-std::vector<PreviewItem> preview(const PlanFacts& facts, std::size_t count) {
-  if (!facts.overrides.enabled) return {};
-  if (std::holds_alternative<DeliveryTrigger>(facts.schedule.trigger)) return preview_deliveries(facts, count);
-  if (plans_by_subject(facts.schedule.trigger)) return preview_plans(facts, count);
-  return facts.timetable ? preview(*facts.timetable, facts.now, count) : std::vector<PreviewItem>();
+std::vector<PreviewItem> preview(PlanFacts facts, std::size_t count, Stands stands) {
+  if (!std::exchange(facts.overrides.enabled, true)) stands = Stands::still;
+  const Instant behind = facts.now;
+  if (!plans_by_subject(facts.schedule.trigger)) {
+    return facts.timetable ? preview(*facts.timetable, add_clamped(behind, Duration(1)), count)
+                           : std::vector<PreviewItem>();
+  }
+  return preview_subject(std::move(facts), behind, count, stands);
 }
 
 Result<std::vector<PreviewItem>> preview(const Trigger& trigger, Timetable::Options options, Instant from,
@@ -118,8 +138,9 @@ Result<std::vector<PreviewItem>> preview(const Trigger& trigger, Timetable::Opti
   schedule.starts_at = options.starts_at;
   schedule.ends_at = options.ends_at;
   schedule.exclude_dates = options.exclude_dates;
-  const PlanFacts facts{.tenant = "default", .schedule = schedule, .now = from, .zone = options.zone};
-  return preview(facts, count);
+  PlanFacts facts{.tenant = "default", .schedule = schedule, .now = from, .zone = options.zone};
+  const Instant behind = from == kInstantMin ? from : from - Duration(1);
+  return preview_subject(std::move(facts), behind, count, Stands::as_it_is);
 }
 
 std::string to_json(const PreviewItem& item, const Zone& zone) {

@@ -15,7 +15,6 @@ namespace {
 
 // Small counts are walked; larger ones are found by bisection over `count`.
 constexpr std::uint64_t kWalkedCountMax = 1000;
-constexpr std::int64_t kCountSteps = 100'000;
 constexpr Duration kFirstCountedSpan = std::chrono::days(1);
 // No zone changes its clocks more often than this in the horizon of a search.
 constexpr int kStretchesMax = 4000;
@@ -100,6 +99,7 @@ std::optional<Occurrence> Recurrence::next(Instant after) const {
 }
 
 std::optional<Occurrence> Recurrence::next(Instant after, StepBudget& budget) const {
+  after = std::max(after, frame_.after);
   if (after >= last_) return std::nullopt;
   const UnixSeconds second = std::chrono::floor<seconds>(std::max(after, kInstantMin));
   std::optional<Occurrence> found;
@@ -140,6 +140,7 @@ std::optional<std::uint64_t> Recurrence::count(Instant after, Instant upto) cons
 }
 
 std::optional<std::uint64_t> Recurrence::count(Instant after, Instant upto, StepBudget& budget) const {
+  after = std::max(after, frame_.after);
   const Instant end = std::min(upto, last_);
   if (after >= end) return 0;
   // Occurrences are whole seconds: (after, end] is the same as [from, to).
@@ -221,6 +222,7 @@ std::vector<Occurrence> Recurrence::skipped(Instant after, Instant upto, std::si
   std::vector<Occurrence> lost;
   const auto* wall = std::get_if<WallRule>(&rule_);
   if (wall == nullptr || frame_.dst.gap != DstGap::skip) return lost;
+  after = std::max(after, frame_.after);
   const Instant end = std::min(upto, last_);
   for (Stretch stretch = frame_.zone.stretch_at(std::chrono::floor<seconds>(after));
        Instant(stretch.end) <= end && lost.size() < most;) {

@@ -53,21 +53,28 @@ struct Occurrence {
   DstNote note = DstNote::none;
 };
 
+// What counting may cost.
+inline constexpr std::int64_t kCountSteps = 100'000;
+
 class Recurrence {
  public:
   struct Frame {
     LocalSeconds start;  // DTSTART: fixes the phase and what the rule leaves out; an occurrence only if it matches
     Zone zone;
     DstPolicy dst;
+    Instant after = kInstantMin;  // nothing up to then is an occurrence, nor counts for COUNT
   };
   // Refuses a rule that can never fire. COUNT is resolved here, once, to the instant of the last occurrence.
   static Result<Recurrence> make(const RecurrenceRule& rule, const Frame& frame);
 
   // The first occurrence strictly after `after`.
   std::optional<Occurrence> next(Instant after) const;
+  // The same for one of many questions, which have one budget.
+  std::optional<Occurrence> next(Instant after, StepBudget& budget) const;
 
   // How many occurrences there are in (after, upto]; nothing if counting would cost too much.
   std::optional<std::uint64_t> count(Instant after, Instant upto) const;
+  std::optional<std::uint64_t> count(Instant after, Instant upto, StepBudget& budget) const;
 
   // Local times of the rule in (after, upto] that do not exist and that the gap policy skips, at most `most`.
   std::vector<Occurrence> skipped(Instant after, Instant upto, std::size_t most) const;
@@ -76,11 +83,9 @@ class Recurrence {
   Recurrence(std::variant<WallRule, AbsoluteRule> rule, Frame frame)
       : rule_(std::move(rule)), frame_(std::move(frame)) {}
 
-  std::optional<Occurrence> next(Instant after, StepBudget& budget) const;
   std::optional<Occurrence> next_wall(const WallRule& rule, UnixSeconds after) const;
   std::optional<std::uint64_t> count_wall(const WallRule& rule, UnixSeconds from, UnixSeconds to,
                                           StepBudget& budget) const;
-  std::optional<std::uint64_t> count(Instant after, Instant upto, StepBudget& budget) const;
   Result<Instant> nth(std::uint64_t n, Instant from) const;
 
   std::variant<WallRule, AbsoluteRule> rule_;

@@ -1,6 +1,7 @@
 // How long what has ended is kept.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,6 +21,11 @@ struct RetentionRule {
       if (name == tenant) return keep;
     }
     return otherwise;
+  }
+  Duration shortest() const {
+    Duration found = otherwise;
+    for (const auto& [name, keep] : by_tenant) found = std::min(found, keep);
+    return found;
   }
   // Whether what a tenant ended at `ended` has been kept for long enough.
   bool is_over(std::string_view tenant, Instant ended, Instant now) const {

@@ -42,6 +42,18 @@ std::optional<Nominal> nominal(const RetryPolicy& policy, std::uint32_t failures
   return std::nullopt;
 }
 
+struct TimeBounds {
+  Instant min;
+  Instant max;
+};
+
+// The next whole millisecond; the one before if that is the only one within the bounds.
+Instant planned_within(Instant wanted, const TimeBounds& bounds) {
+  const Instant up = up_to_millisecond(wanted);
+  const Instant down = cut_to_millisecond(wanted);
+  return up > bounds.max && down >= bounds.min ? down : up;
+}
+
 }  // namespace
 
 std::optional<DelayBounds> delay_bounds(const RetryPolicy& policy, std::uint32_t failures) {
@@ -54,12 +66,13 @@ std::optional<Instant> next_attempt_at(const RetryPolicy& policy, const RetryQue
   const auto bounds = delay_bounds(policy, question.failures);
   if (!bounds) return std::nullopt;
   if (std::holds_alternative<RetryFixed>(policy)) {
-    return std::max(question.now, add_clamped(question.planned_at, bounds->min));
+    return up_to_millisecond(std::max(question.now, add_clamped(question.planned_at, bounds->min)));
   }
   const std::uint64_t hash = stable_hash({"retry", question.job, std::to_string(question.failures)});
   const auto width = static_cast<std::uint64_t>((bounds->max - bounds->min).count());
   const Duration delay = bounds->min + Duration(static_cast<std::int64_t>(scale_hash(hash, width)));
-  return add_clamped(question.now, delay);
+  return planned_within(add_clamped(question.now, delay),
+                        {.min = add_clamped(question.now, bounds->min), .max = add_clamped(question.now, bounds->max)});
 }
 
 }  // namespace carillon

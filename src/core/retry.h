@@ -18,8 +18,8 @@ struct RetryQuestion {
   Instant now;
 };
 
-// When the next attempt is due; nothing if the policy does not retry. Never before `now`, and never past the calendar,
-// whatever the number of failures. (invariant 15)
+// When the next attempt is due, in whole milliseconds; nothing if the policy does not retry. Never before `now`, and
+// never past the calendar, whatever the number of failures. (invariant 15)
 std::optional<Instant> next_attempt_at(const RetryPolicy& policy, const RetryQuestion& question);
 
 // The bounds that the delay keeps to after `failures`, jitter included. For RetryFixed: from the planned time.

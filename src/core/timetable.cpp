@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/mutant.h"
 #include "core/cron.h"
 #include "core/rrule.h"
 
@@ -14,6 +15,22 @@ namespace {
 // How often a search steps over excluded times: a day at once, but one by one what a gap moved.
 constexpr int kExcludedStepsMax = 400'000;
 constexpr std::size_t kSkippedMax = 10'000;
+
+// What spreading one range may cost: some 100 ms at most.
+constexpr std::int64_t kSpreadSteps = 1'000'000;
+
+// Up to where, from an occurrence on, every other one belongs to the same day, hour or minute of the local clock: its
+// end, or the next change of the clocks. Right after a change lie times from before it that a gap moved there: these
+// stand alone.
+template <typename Cell>
+Instant end_of_same(const Zone& zone, const Occurrence& occurrence) {
+  const auto at = std::chrono::floor<std::chrono::seconds>(occurrence.at);
+  const Stretch stretch = zone.stretch_at(at);
+  const auto cell = std::chrono::floor<Cell>(stretch.to_local(at));
+  const bool moved = at < stretch.begin + std::max(stretch.offset - stretch.offset_before, std::chrono::seconds(0));
+  if (moved || cell != std::chrono::floor<Cell>(occurrence.local)) return occurrence.at;
+  return Instant(std::min(stretch.to_utc(cell + Cell(1)), stretch.end)) - Duration(1);
+}
 
 constexpr LocalSeconds kCalendarBegin{LocalDays(std::chrono::year(kYearMin) / 1 / 1)};
 
@@ -31,6 +48,7 @@ struct Rule {
   RecurrenceRule parts;
   LocalSeconds start;
   std::string name;
+  Instant after = kInstantMin;  // nothing up to then is an occurrence
 };
 
 Result<Rule> wall_clock_rule(const Trigger& trigger, const Timetable::Options& options) {
@@ -52,20 +70,25 @@ Result<Rule> wall_clock_rule(const Trigger& trigger, const Timetable::Options& o
   const std::string name = rule.until_column == 0
                                ? fmt::format("rrule {}", quoted(rrule.rrule))
                                : fmt::format("rrule {}, column {}", quoted(rrule.rrule), rule.until_column);
-  return Rule{std::move(rule), rrule.start.value_or(options.zone.to_local(options.created_at)), name};
+  if (rrule.start) return Rule{std::move(rule), *rrule.start, name};
+  // The minute of the creation fixes the phase; the creation itself is no occurrence, and COUNT counts what runs.
+  const LocalSeconds start = std::chrono::floor<std::chrono::minutes>(options.zone.to_local(options.created_at));
+  const bool counts_creation = mutant(Mutant::creation_is_an_occurrence);
+  return Rule{std::move(rule), start, name, counts_creation ? kInstantMin : options.created_at};
 }
 
 }  // namespace
 
 Result<Timetable::Source> Timetable::make_source(const Trigger& trigger, const Options& options) {
-  if (const auto* once = std::get_if<OnceTrigger>(&trigger)) return Once{.at = once->at};
+  if (const auto* once = std::get_if<OnceTrigger>(&trigger)) return Once{.at = up_to_millisecond(once->at)};
   if (const auto* every = std::get_if<EveryTrigger>(&trigger)) {
     if (every->every < kEveryMin) {
       return invalid_configuration(
           fmt::format("every {}: must be at least {}", format_duration(every->every), format_duration(kEveryMin)));
     }
-    return Every{
-        .anchor = every->anchor.value_or(options.created_at), .every = every->every, .first = every->anchor ? 0 : 1};
+    return Every{.anchor = up_to_millisecond(every->anchor.value_or(options.created_at)),
+                 .every = every->every,
+                 .first = every->anchor ? 0 : 1};
   }
   if (const auto* after = std::get_if<AfterTrigger>(&trigger)) {
     return invalid_configuration(
@@ -76,7 +99,8 @@ Result<Timetable::Source> Timetable::make_source(const Trigger& trigger, const O
         fmt::format("{}: each subject has times of its own, there is no timetable", kind_of(trigger)));
   }
   TRY_ASSIGN(Rule rule, wall_clock_rule(trigger, options));
-  auto recurrence = Recurrence::make(rule.parts, {.start = rule.start, .zone = options.zone, .dst = options.dst});
+  auto recurrence = Recurrence::make(
+      rule.parts, {.start = rule.start, .zone = options.zone, .dst = options.dst, .after = rule.after});
   if (!recurrence) {
     Error error = with_context(rule.name, std::move(recurrence).error());
     if (rule.parts.until_column != 0) error.column = rule.parts.until_column;
@@ -105,7 +129,7 @@ Occurrence Timetable::plain(Instant at) const {
   return {.at = at, .local = options_.zone.to_local(at), .note = DstNote::none};
 }
 
-std::optional<Occurrence> Timetable::next_of_source(Instant after) const {
+std::optional<Occurrence> Timetable::next_of_source(Instant after, StepBudget& budget) const {
   if (const auto* once = std::get_if<Once>(&source_)) {
     return once->at > after ? std::optional(plain(once->at)) : std::nullopt;
   }
@@ -117,10 +141,10 @@ std::optional<Occurrence> Timetable::next_of_source(Instant after) const {
     if (kInstantMax - every->anchor < Duration(ahead)) return std::nullopt;
     return plain(every->anchor + Duration(ahead));
   }
-  return std::get<Recurrence>(source_).next(after);
+  return std::get<Recurrence>(source_).next(after, budget);
 }
 
-std::optional<std::uint64_t> Timetable::count_of_source(Instant after, Instant upto) const {
+std::optional<std::uint64_t> Timetable::count_of_source(Instant after, Instant upto, StepBudget& budget) const {
   if (after >= upto) return 0;
   if (const auto* once = std::get_if<Once>(&source_)) return once->at > after && once->at <= upto ? 1 : 0;
   if (const auto* every = std::get_if<Every>(&source_)) {
@@ -129,7 +153,7 @@ std::optional<std::uint64_t> Timetable::count_of_source(Instant after, Instant u
     };
     return static_cast<std::uint64_t>(until(upto) - until(after));
   }
-  return std::get<Recurrence>(source_).count(after, upto);
+  return std::get<Recurrence>(source_).count(after, upto, budget);
 }
 
 bool Timetable::is_excluded(const Occurrence& occurrence) const {
@@ -137,26 +161,46 @@ bool Timetable::is_excluded(const Occurrence& occurrence) const {
          options_.exclude_dates.contains(std::chrono::floor<std::chrono::days>(occurrence.local));
 }
 
-// Up to where, from an occurrence on, every other one belongs to the same local date: the end of the day, or the next
-// change of the clocks. Right after a change lie times of earlier dates that a gap moved there: these stand alone.
-Instant Timetable::end_of_same_date(const Occurrence& occurrence) const {
-  const auto at = std::chrono::floor<std::chrono::seconds>(occurrence.at);
-  const Stretch stretch = options_.zone.stretch_at(at);
-  const auto day = std::chrono::floor<std::chrono::days>(stretch.to_local(at));
-  const bool moved = at < stretch.begin + std::max(stretch.offset - stretch.offset_before, std::chrono::seconds(0));
-  if (moved || day != std::chrono::floor<std::chrono::days>(occurrence.local)) return occurrence.at;
-  return Instant(std::min(stretch.to_utc(day + std::chrono::days(1)), stretch.end)) - Duration(1);
-}
+std::optional<Occurrence> Timetable::next(Instant after) const { return next(after, nullptr); }
 
-std::optional<Occurrence> Timetable::next(Instant after) const {
+std::optional<Occurrence> Timetable::next(Instant after, StepBudget* budget) const {
   if (options_.starts_at) after = std::max(after, *options_.starts_at - Duration(1));
   for (int i = 0; i < kExcludedStepsMax; ++i) {
-    const auto found = next_of_source(after);
+    StepBudget own;
+    const auto found = next_of_source(after, budget ? *budget : own);
     if (!found || (options_.ends_at && found->at > *options_.ends_at)) return std::nullopt;
     if (!is_excluded(*found)) return found;
-    after = end_of_same_date(*found);
+    after = end_of_same<std::chrono::days>(options_.zone, *found);
   }
   return std::nullopt;
+}
+
+Spread Timetable::spread(const SpreadRange& range) const {
+  const Instant after = std::max(range.after, range.oldest - Duration(1));
+  Spread spread;
+  if (after >= range.upto) return spread;
+  const auto minutes = static_cast<std::uint64_t>((range.upto - after) / std::chrono::minutes(1));
+  const bool by_hour = minutes > kSpreadMinutesMax && count(after, range.upto).value_or(0) > kSpreadMinutesMax;
+  StepBudget budget{.steps = kSpreadSteps};
+  auto found = next(after, &budget);
+  while (found && found->at <= range.upto && spread.minutes.size() < kSpreadMinutesMax) {
+    const Instant end = by_hour ? end_of_same<std::chrono::hours>(options_.zone, *found)
+                                : end_of_same<std::chrono::minutes>(options_.zone, *found);
+    const Instant last = std::min(end, range.upto);
+    auto following = next(found->at, &budget);
+    std::int64_t count = 1;
+    if (following && following->at <= last) {
+      // All of them have the date of the first, which is not excluded.
+      if (const auto counted = count_of_source(found->at - Duration(1), last, budget)) {
+        count = static_cast<std::int64_t>(*counted);
+        following = next(last, &budget);
+      }
+    }
+    spread.add(local_minute_of(found->local), count);
+    found = following;
+  }
+  spread.is_whole = budget.steps > 0 && (!found || found->at > range.upto);
+  return spread;
 }
 
 std::optional<Occurrence> Timetable::newest(Instant after, Instant upto) const {
@@ -182,21 +226,27 @@ std::optional<std::uint64_t> Timetable::count(Instant after, Instant upto) const
   if (options_.starts_at) after = std::max(after, *options_.starts_at - Duration(1));
   if (options_.ends_at) upto = std::min(upto, *options_.ends_at);
   if (after >= upto) return 0;
-  auto total = count_of_source(after, upto);
+  StepBudget budget{.steps = kCountSteps};
+  auto total = count_of_source(after, upto, budget);
   int steps = 0;
+  const auto next_in_source = [this](Instant from) {
+    StepBudget own;
+    return next_of_source(from, own);
+  };
   for (const LocalDays day : options_.exclude_dates) {
     if (!total) break;
     // Two days earlier: the day before may not exist.
     const Instant begin = Instant(options_.zone.resolve(day - std::chrono::days(2)).first);
     if (begin > upto) break;
     Instant end;
-    for (auto found = next_of_source(std::max(after, begin)); total && found && found->at <= upto;
-         found = next_of_source(end)) {
+    for (auto found = next_in_source(std::max(after, begin)); total && found && found->at <= upto;
+         found = next_in_source(end)) {
       const auto date = std::chrono::floor<std::chrono::days>(found->local);
       if (date > day + std::chrono::days(1)) break;
-      end = end_of_same_date(*found);
+      end = end_of_same<std::chrono::days>(options_.zone, *found);
       if (date == day) {
-        const auto excluded = count_of_source(found->at - Duration(1), std::min(upto, end));
+        StepBudget own{.steps = kCountSteps};
+        const auto excluded = count_of_source(found->at - Duration(1), std::min(upto, end), own);
         total = excluded ? std::optional(*total - *excluded) : std::nullopt;
       }
       if (++steps > kExcludedStepsMax) return std::nullopt;

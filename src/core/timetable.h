@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "core/dst.h"
+#include "core/minute_count.h"
 #include "core/recurrence.h"
 #include "core/trigger.h"
 #include "core/zone.h"
@@ -38,6 +39,15 @@ class Timetable {
   // How many occurrences there are in (after, upto]; nothing if counting would cost too much.
   std::optional<std::uint64_t> count(Instant after, Instant upto) const;
 
+  // On which local minutes the occurrences in (after, upto] fall, from `oldest` on: by what the rule asked for, like
+  // each of them by itself. Those of one minute are counted, not walked; bounded by kSpreadMinutesMax.
+  struct SpreadRange {
+    Instant after;
+    Instant upto;
+    Instant oldest = kInstantMin;
+  };
+  Spread spread(const SpreadRange& range) const;
+
   // Local times in (after, upto] that a gap made impossible and the policy skips, at most `most`, oldest first.
   std::vector<Occurrence> skipped(Instant after, Instant upto, std::size_t most) const;
 
@@ -57,10 +67,11 @@ class Timetable {
   Timetable(Source source, Options options) : source_(std::move(source)), options_(std::move(options)) {}
 
   static Result<Source> make_source(const Trigger& trigger, const Options& options);
-  std::optional<Occurrence> next_of_source(Instant after) const;
-  std::optional<std::uint64_t> count_of_source(Instant after, Instant upto) const;
+  std::optional<Occurrence> next_of_source(Instant after, StepBudget& budget) const;
+  std::optional<std::uint64_t> count_of_source(Instant after, Instant upto, StepBudget& budget) const;
+  // Without a budget of its own each search has one.
+  std::optional<Occurrence> next(Instant after, StepBudget* budget) const;
   bool is_excluded(const Occurrence& occurrence) const;
-  Instant end_of_same_date(const Occurrence& occurrence) const;
   Occurrence plain(Instant at) const;
 
   Source source_;

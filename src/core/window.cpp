@@ -79,14 +79,23 @@ NewJob job_of_window(const PlanFacts& facts, const WindowsTrigger& trigger, cons
   return job;
 }
 
-ClosedOccurrences missed_windows(const PlanFacts& facts, const Window& range, std::int64_t count,
+ClosedOccurrences missed_windows(const PlanFacts& facts, const Window& range, Duration interval,
                                  std::string_view reason) {
-  return {.first = range.start,
-          .until = range.end,
-          .count = count,
-          .outcome = JobState::missed,
-          .reason = std::string(reason),
-          .local_minute = local_minute_of(facts.zone.to_local(range.start))};
+  // The last one may be cut: the cursor was set into it.
+  const std::int64_t count = (range.end - range.start + interval - Duration(1)) / interval;
+  ClosedOccurrences closed{.first = range.start,
+                           .until = range.end,
+                           .count = count,
+                           .outcome = JobState::missed,
+                           .reason = std::string(reason),
+                           .local_minute = local_minute_of(facts.zone.to_local(range.start))};
+  if (count == 1) return closed;
+  // The starts of windows are such a series.
+  const EveryTrigger starts{.every = interval, .anchor = range.start};
+  if (const auto timetable = Timetable::make(starts, {.zone = facts.zone, .dst = {}, .created_at = range.start})) {
+    spread_closed(closed, *timetable, range.end - Duration(1), facts.now);
+  }
+  return closed;
 }
 
 // Nothing while as many are open as may be: the end of one of them gives the next a time.
@@ -95,7 +104,7 @@ std::optional<Instant> next_time(const PlanFacts& facts, const WindowsTrigger& t
   const Duration interval = interval_of(facts, trigger);
   if (!facts.overrides.enabled || open >= most_open(trigger)) return std::nullopt;
   if (planned_end > last_end(facts.schedule) - interval) return std::nullopt;
-  const Instant due = add_clamped(planned_end + interval, trigger.lag);
+  const Instant due = up_to_millisecond(add_clamped(planned_end + interval, trigger.lag));
   return facts.schedule.starts_at ? std::max(due, *facts.schedule.starts_at) : due;
 }
 
@@ -144,7 +153,7 @@ SubjectPlan plan_windows(const PlanFacts& facts, const WindowsTrigger& trigger) 
     const Instant oldest = add_clamped(facts.now, -*trigger.max_age) - Duration(1);
     if (const auto aged = windows_until(end, interval, std::min(oldest, last_end(facts.schedule))); aged > 0) {
       const Window range{.start = end, .end = end + aged * interval};
-      plan.closed.push_back(missed_windows(facts, range, aged, kReasonMaxAge));
+      plan.closed.push_back(missed_windows(facts, range, interval, kReasonMaxAge));
       end = range.end;
     }
   }
@@ -175,9 +184,8 @@ SubjectPlan anchor_windows(const PlanFacts& facts, const WindowsTrigger& trigger
   if (change.cursor_end && (!end || *change.cursor_end >= *end)) {
     open = 0;  // they lie before it: nothing waits for them any more
     if (end && *change.cursor_end > *end) {
-      const std::int64_t jumped = (*change.cursor_end - *end + interval - Duration(1)) / interval;
       plan.closed.push_back(
-          missed_windows(facts, {.start = *end, .end = *change.cursor_end}, jumped, kReasonCursorSet));
+          missed_windows(facts, {.start = *end, .end = *change.cursor_end}, interval, kReasonCursorSet));
     }
     end = plan.cursor = *change.cursor_end;
   } else if (!end && facts.overrides.enabled && facts.schedule.enabled) {

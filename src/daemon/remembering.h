@@ -13,11 +13,13 @@
 namespace carillon::daemon {
 
 struct Remembered {
+  // NOLINTBEGIN(cppcoreguidelines-avoid-const-or-ref-data-members): lives as long as one call
   server::KeyRing& keys;
   server::Tenants& tenants;
   server::HandlerBook& handlers;
   server::TenantBook<server::HookConfig>& hooks;
   server::QuotaBook& quotas;
+  // NOLINTEND(cppcoreguidelines-avoid-const-or-ref-data-members)
 };
 
 // Every document, page by page. To be called once, before anything runs.

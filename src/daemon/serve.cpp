@@ -54,10 +54,15 @@ using namespace carillon::server;
 constexpr auto kMemoryLook = std::chrono::seconds(1);
 constexpr std::size_t kMemoryWorth = std::size_t{16} << 20U;
 constexpr int kLargeBlock = 1 << 20;
-constexpr int kKeptMemory = 32 << 20;
-// One key leaves a thread to the others. Large bodies are read by one thread a key, calls without a key by few.
+// Of each of the allocator's arenas, of which every thread may have one. What it keeps at their ends no `malloc_trim`
+// gives back.
+constexpr int kKeptMemory = 4 << 20;
+// One key leaves a thread to the others. Bodies are read by one thread a key, calls without a key by few: else one who
+// sends as fast as he can would take every core.
 constexpr WorkPool::Options kPool{
     .threads = 4, .running_each = 3, .waiting_max = 10'000, .waiting_each = 5'000, .name = "api"};
+constexpr WorkPool::Options kBodyPool{
+    .threads = 2, .running_each = 1, .waiting_max = 10'000, .waiting_each = 5'000, .name = "api-body"};
 constexpr WorkPool::Options kLargePool{
     .threads = 2, .running_each = 1, .waiting_max = 1'000, .waiting_each = 500, .name = "api-large"};
 constexpr WorkPool::Options kOpenPool{
@@ -97,6 +102,7 @@ class Server {
                   .tenants = tenants_,
                   .events = events_,
                   .pool = pool_,
+                  .body_pool = body_pool_,
                   .large_pool = large_pool_,
                   .open_pool = open_pool_,
                   .hook_pool = hook_pool_,
@@ -213,7 +219,7 @@ class Server {
     host_.stop();
     events_.stop();
     timers_.stop();
-    for (WorkPool* const pool : {&pool_, &large_pool_, &open_pool_, &hook_pool_}) pool->stop();
+    for (WorkPool* const pool : {&pool_, &body_pool_, &large_pool_, &open_pool_, &hook_pool_}) pool->stop();
     // A store in memory is gone now, and its key opens nothing.
     if (made_key_ && config_.db == "memory:") unlink(key_path(config_.db).c_str());
     LogLine line(LogLevel::info, "stopped");
@@ -274,6 +280,7 @@ class Server {
                               .clock = clock_.get(),
                               .rehearsal = rehearsal_.get()};
     options.rules = rules_of(loaded);
+    options.rules.limits_must_exist = true;
     if (config_.worker.batch) options.claims_max = *config_.worker.batch;
     options.serves = [this](std::string_view tenant, std::string_view type) { return handlers_.serves(tenant, type); };
     options.limits_of_type = [this](std::string_view tenant, std::string_view type) {
@@ -296,7 +303,8 @@ class Server {
     if (!reopened(Hole::breaker_of_all_tenants)) options.waits_outside = is_webhook;
     options.make_runner = [this, is_webhook](const std::shared_ptr<ExecutionEnvironment>& environment,
                                              std::uint32_t threads) {
-      WebhookEnvironment webhooks{.sender = sender_, .port = environment->port, .finished = environment->finished};
+      WebhookEnvironment webhooks{
+          .sender = sender_, .port = environment->port, .finished = environment->finished, .slots = environment->slots};
       webhooks.target = [this](std::string_view tenant, std::string_view type) -> std::optional<WebhookTarget> {
         const auto config = handlers_.webhook(tenant, type);
         if (!config) return std::nullopt;
@@ -424,6 +432,7 @@ class Server {
   EngineHost host_;
   Timers timers_;
   WorkPool pool_{kPool};
+  WorkPool body_pool_{kBodyPool};
   WorkPool large_pool_{kLargePool};
   WorkPool open_pool_{kOpenPool};
   WorkPool hook_pool_{kHookPool};
@@ -437,8 +446,10 @@ class Server {
 // Large blocks come from the system and go back to it one by one: what the allocator keeps of them in pieces, or gives
 // out beyond what is used, would be memory that no budget counts. By default it learns to keep them.
 void give_large_blocks_back() {
+  // NOLINTBEGIN(concurrency-mt-unsafe): no thread has been started
   mallopt(M_MMAP_THRESHOLD, kLargeBlock);
   mallopt(M_TRIM_THRESHOLD, kKeptMemory);
+  // NOLINTEND(concurrency-mt-unsafe)
 }
 
 Result<void> run(const ServeFlags& flags, const LoadedConfig& loaded, const Signals& signals, Log& log) {

@@ -72,6 +72,14 @@ Result<void> check_room(const Works& works, const std::string& tenant) {
                             quoted(tenant), running, kRunningOfTenantMax));
 }
 
+std::vector<JobState> states_meant(BulkAction action, std::vector<JobState> asked) {
+  // Of others than parked ones these would only be refused and counted as failures.
+  if (action == BulkAction::retry || action == BulkAction::discard) return {JobState::dlq};
+  // A parked job waits for somebody to decide about it: who cancels what has not run yet has not.
+  if (action == BulkAction::cancel && asked.empty()) return {JobState::waiting, JobState::queued, JobState::processing};
+  return asked;
+}
+
 // What the store counts anyway: nothing if the filter asks for more than queue and state.
 std::optional<std::uint64_t> counted_by_state(Store& store, const JobFilter& filter, Instant now) {
   const bool asks_for_more = filter.type || filter.schedule || filter.subject || filter.tag || filter.text ||
@@ -103,9 +111,28 @@ JobFilter filter_of(const BulkRequest& request, Instant now) {
       .since = query.since,
       // What is made from now on is not meant. Ids know the time to the millisecond.
       .until = std::min(query.until.value_or(kInstantMax), add_clamped(now, std::chrono::milliseconds(1)))};
-  // Retry and discard mean parked jobs; others would only be refused and counted as failures.
-  if (request.action != BulkAction::cancel) filter.states = {JobState::dlq};
+  filter.states = states_meant(request.action, std::move(filter.states));
   return filter;
+}
+
+Result<void> check_meant(const BulkRequest& request) {
+  const JobQuery& query = request.query;
+  const bool has_filter = !query.states.empty() || query.type || query.queue || query.schedule || query.subject ||
+                          query.tag || query.text || query.since || query.until;
+  if (request.all && has_filter) {
+    return invalid_field("all", "all means every job of the tenant and goes with no filter: give one of the two");
+  }
+  if (!request.all && !has_filter) {
+    return invalid_field("filter", fmt::format("to {} many jobs give a filter with at least one field, or all for "
+                                               "every job of the tenant",
+                                               to_string(request.action)));
+  }
+  const bool means_parked = request.action == BulkAction::retry || request.action == BulkAction::discard;
+  if (means_parked && !query.states.empty() && query.states != std::vector{JobState::dlq}) {
+    return invalid_field("filter.state", fmt::format("cannot {} jobs in other states than dlq: give that, or no state",
+                                                     to_string(request.action)));
+  }
+  return {};
 }
 
 std::optional<std::uint64_t> count_matching(Store& store, const JobFilter& filter) {
@@ -180,6 +207,7 @@ Result<BulkState> read_bulk(std::string_view text) {
   for (const std::string& name : object.texts("states")) {
     if (const auto state = job_state_from(name)) bulk.filter.states.push_back(*state);
   }
+  bulk.filter.states = states_meant(bulk.info.action, std::move(bulk.filter.states));
   bulk.filter.type = text_if(json, object, "type");
   bulk.filter.queue = text_if(json, object, "queue");
   bulk.filter.schedule = text_if(json, object, "schedule");

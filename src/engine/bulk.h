@@ -41,6 +41,8 @@ struct BulkState {
   JobId after;  // where it stands
 };
 
+// Refuses a request that does not say which jobs it means.
+Result<void> check_meant(const BulkRequest& request);
 // The jobs that a request means, at `now`.
 JobFilter filter_of(const BulkRequest& request, Instant now);
 // How many live jobs match: by state and queue always, else nothing if there are more than 100,000 or if it takes

@@ -1,4 +1,7 @@
 // The client's questions of why and when: explanations and previews.
+#include <fmt/format.h>
+
+#include "core/job_state.h"
 #include "core/preview.h"
 #include "engine/explain.h"
 #include "engine/job_info.h"
@@ -10,6 +13,13 @@ namespace carillon {
 namespace {
 
 constexpr std::size_t kOutcomesExplained = 20;
+
+// A limit that is gone holds nothing, and that is worth knowing.
+void tell_missing(Explanation& explanation, const std::vector<std::string>& limits) {
+  for (const std::string& limit : limits) {
+    explanation.summary += fmt::format("; there is no limit {}: it runs without", quoted(limit));
+  }
+}
 
 PreviewTime time_of(const PreviewItem& item, const Zone& zone) {
   PreviewTime time{.at = item.at, .note = std::string(to_string(item.note))};
@@ -27,18 +37,25 @@ PreviewTime time_of(const PreviewItem& item, const Zone& zone) {
 
 }  // namespace
 
-Result<std::vector<PreviewTime>> NodeClient::preview(std::string_view tenant, std::string_view name, std::size_t count,
-                                                     std::string_view subject) {
+Result<Preview> NodeClient::preview(std::string_view tenant, std::string_view name, std::size_t count,
+                                    std::string_view subject) {
   TRY_ASSIGN(const ScheduleRow row, node_.store().reader().schedule(tenant, name));
   TRY_ASSIGN(const SubjectView view, view_subject(node_.store().reader(), node_.rules(), row, subject));
   // Has no times: the timetable knows the words for it.
   if (after_of(view.schedule)) TRY(timetable_in(view.schedule, view.zone, row.created_at));
-  std::vector<PreviewTime> times;
   const PlanFacts facts = view.facts(node_.store().jobs().now());
-  for (const PreviewItem& item : carillon::preview(facts, std::min(count, kPreviewMax))) {
-    times.push_back(time_of(item, view.zone));
+  Preview preview;
+  if (const auto hold = standstill_of(row, facts.now)) {
+    preview.standstill = hold->why;
+    preview.standstill_until = hold->until;
+  } else if (!facts.overrides.enabled) {
+    preview.standstill = "subject_disabled";
   }
-  return times;
+  const Stands stands = preview.standstill.empty() ? Stands::as_it_is : Stands::still;
+  for (const PreviewItem& item : carillon::preview(facts, std::min(count, kPreviewMax), stands)) {
+    preview.times.push_back(time_of(item, view.zone));
+  }
+  return preview;
 }
 
 Result<Explanation> NodeClient::explain(std::string_view tenant, JobId id) {
@@ -46,30 +63,36 @@ Result<Explanation> NodeClient::explain(std::string_view tenant, JobId id) {
   const Instant now = node_.store().jobs().now();
   TRY_ASSIGN(JobInfo info, job_info_of(view, node_.rules(), now));
   JobFacts facts{.job = std::move(info), .now = now};
+  JobDetail detail;
   if (!view.row.detail.empty()) {
-    TRY_ASSIGN(JobDetail detail, read_detail(view.row.detail));
-    facts.deferrals = std::move(detail.recent_deferrals);
+    TRY_ASSIGN(detail, read_detail(view.row.detail));
   }
-  if (view.state == JobState::queued) {
-    facts.gate = node_.rules().closed_for(view.lane.tenant, facts.job.notifies, now);
+  facts.deferrals = deferrals_of(view, detail, facts.job.notifies, node_.rules(), now).recent;
+  if (view.state == JobState::queued || view.state == JobState::waiting) {
+    HoldFacts held{.now = now};
     if (!view.schedule.empty()) {
-      if (const auto row = node_.store().reader().schedule(tenant, view.schedule)) {
-        facts.schedule_is = standstill_of(*row, now);
+      if (auto row = node_.store().reader().schedule(tenant, view.schedule)) {
         const auto subject = node_.store().reader().subject(row->id, view.row.subject);
-        facts.subject_is_disabled = subject && !subject->enabled;
+        held.subject_is_disabled = subject && !subject->enabled;
+        held.schedule = *std::move(row);
       }
     }
-    const ReadyPlace place{.tenant = view.lane.tenant,
-                           .queue = view.lane.queue,
-                           .type = view.row.type,
-                           .limits = facts.job.limits,
-                           .notifies = facts.job.notifies};
-    TRY_ASSIGN(facts.held_by, node_.call<std::optional<std::string>>([&](Round& round) {
-      if (!node_.rules().is_enabled()) return Result<std::optional<std::string>>("disabled");
-      return Result<std::optional<std::string>>(node_.holds(place, round.now));
+    // As of one instant, in a round: what was set before it holds, and nothing is half done.
+    TRY(node_.call<void>([&](Round& round) -> Result<void> {
+      held.rules = node_.rules().held(view.lane.tenant, facts.job.notifies, round.now);
+      held.place = node_.holds(facts.job, view.row.type, round);
+      held.now = round.now;
+      return {};
     }));
+    facts.now = held.now;
+    facts.holds = holds_of(facts.job, held);
+    facts.waits_for_slot = held.place.is_served;
   }
-  return explain_job(facts);
+  Explanation explanation = explain_job(facts);
+  if (!is_final(view.state)) {
+    tell_missing(explanation, node_.rules().missing_limits(view.lane.tenant, facts.job.limits));
+  }
+  return explanation;
 }
 
 Result<Explanation> NodeClient::explain_schedule(std::string_view tenant, std::string_view name,
@@ -81,21 +104,30 @@ Result<Explanation> NodeClient::explain_schedule(std::string_view tenant, std::s
   ScheduleFacts facts{.row = row, .schedule = view.schedule, .now = now};
   if (view.subject) {
     facts.state = view.state;
+    facts.trouble = {
+        .last_outcome = view.state.status, .error_count = view.state.error_count, .last_error = view.state.last_error};
     facts.open_windows = view.open_windows;
     TRY_ASSIGN(facts.outcomes, reader.last_outcomes(row.id, subject, kOutcomesExplained));
-    if (const auto times = carillon::preview(view.facts(now), 1); !times.empty()) facts.next = times.front();
+    if (view.subject->enabled) {
+      if (const auto times = carillon::preview(view.facts(now), 1); !times.empty()) facts.next = times.front();
+    }
     if (view.subject->open_job) {
       // One that has just ended is among the outcomes.
       if (auto job = explain(tenant, view.subject->open_job)) facts.open_job = *std::move(job);
     }
     facts.subject = std::move(view.subject);
   } else {
+    facts.trouble = {.last_outcome = row.results.last_outcome,
+                     .error_count = row.results.error_count,
+                     .last_error = row.results.last_error};
     // Of many subjects: the first that is due.
     const SubjectFilter any{.schedule = row.id, .due_until = kInstantMax};
     TRY_ASSIGN(const SubjectPage first, reader.subjects(any, std::nullopt, 1));
     if (!first.subjects.empty()) facts.first_due = first.subjects.front();
   }
-  return carillon::explain_schedule(facts);
+  Explanation explanation = carillon::explain_schedule(facts);
+  tell_missing(explanation, missing_limits_of(row.tenant, view.schedule));
+  return explanation;
 }
 
 }  // namespace carillon

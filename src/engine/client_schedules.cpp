@@ -1,4 +1,7 @@
 // The client's half about schedules.
+#include <algorithm>
+#include <iterator>
+
 #include "engine/explain.h"
 #include "engine/node_client.h"
 #include "engine/replan.h"
@@ -7,6 +10,14 @@
 #include "store/subject_text.h"
 
 namespace carillon {
+
+std::vector<std::string> NodeClient::missing_limits_of(std::string_view tenant, const Schedule& schedule) {
+  std::vector<std::string> named = schedule.job.options.limits;
+  if (schedule.on_cutoff) std::ranges::copy(schedule.on_cutoff->options.limits, std::back_inserter(named));
+  std::ranges::sort(named);
+  named.erase(std::ranges::unique(named).begin(), named.end());
+  return node_.rules().missing_limits(tenant, named);
+}
 
 Result<ScheduleInfo> NodeClient::info_of(const ScheduleRow& row) {
   StoreReader& reader = node_.store().reader();
@@ -23,6 +34,7 @@ Result<ScheduleInfo> NodeClient::info_of(const ScheduleRow& row) {
   const auto schedule = parse_schedule(row.definition);
   if (!schedule) return info;
   info.fan_out = schedule->fan_out;
+  info.missing_limits = missing_limits_of(row.tenant, *schedule);
   if (info.fan_out) {
     info.subjects = row.subjects;
     info.last_outcome = std::string(subject_status_text(row.results.last_outcome));
@@ -42,7 +54,8 @@ Result<ScheduleInfo> NodeClient::info_of(const ScheduleRow& row) {
   if (!subject) return info;
   TRY_ASSIGN(info.state, info_of(row, *schedule, *subject));
   TRY(add_gaps(row, *schedule, *info.state));
-  info.next_at = info.state->next_at;
+  // The state's own may be the next attempt of a job that is open.
+  if (subject->enabled && !standstill_of(row, now)) info.next_at = subject->next_at;
   info.last_outcome = info.state->status;
   info.error_count = info.state->error_count;
   info.last_error = info.state->last_error;

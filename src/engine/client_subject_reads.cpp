@@ -91,6 +91,13 @@ bool stands_still(const ScheduleRow& row, Instant now) {
   return !row.enabled || (row.paused_until && *row.paused_until > now);
 }
 
+// Of a job that has failed and will be tried again.
+std::optional<Instant> next_attempt_of(const JobView& job) {
+  if (job.state != JobState::queued || job.row.attempts == 0) return std::nullopt;
+  if (job.row.deadline && job.row.run_at >= *job.row.deadline) return std::nullopt;
+  return job.row.run_at;
+}
+
 }  // namespace
 
 Result<SubjectInfo> NodeClient::info_of(const ScheduleRow& row, const Schedule& schedule, const SubjectRow& subject) {
@@ -108,7 +115,8 @@ Result<SubjectInfo> NodeClient::info_of(const ScheduleRow& row, const Schedule& 
                    .last_status = std::move(state.last_status),
                    .last_checked_at = state.last_checked_at,
                    .last_available_at = state.last_available_at};
-  if (subject.enabled && !stands_still(row, node_.store().jobs().now())) info.next_at = subject.next_at;
+  const bool runs = subject.enabled && !stands_still(row, node_.store().jobs().now());
+  if (runs) info.next_at = subject.next_at;
   if (state.last_slot) info.last_slot = slot_text(*state.last_slot, schedule);
   if (std::holds_alternative<WindowsTrigger>(schedule.trigger)) {
     info.cursor_end = subject.cursor;
@@ -120,6 +128,8 @@ Result<SubjectInfo> NodeClient::info_of(const ScheduleRow& row, const Schedule& 
   if (job && !is_final(job->state)) {
     info.open_job = subject.open_job;
     info.attempts = job->lease ? job->lease->attempt : job->row.attempts;
+    const auto again_at = runs ? next_attempt_of(*job) : std::nullopt;
+    if (again_at && (!info.next_at || *again_at < *info.next_at)) info.next_at = again_at;
   }
   return info;
 }

@@ -12,7 +12,7 @@ void count(Counters& counters, const T& event) {
   } else if constexpr (std::is_same_v<T, JobStopped>) {
     ++(event.result == AttemptResult::ok ? counters.succeeded : counters.failed);
   } else if constexpr (std::is_same_v<T, Deferred>) {
-    ++counters.deferred;
+    counters.deferred += event.count;
   } else if constexpr (std::is_same_v<T, LeaseLost>) {
     ++counters.stalled;
   } else if constexpr (std::is_same_v<T, HandlerAbandoned>) {

@@ -7,6 +7,17 @@
 
 namespace carillon {
 
+namespace {
+
+// As many may have left before they are taken out, though nobody counts.
+constexpr std::size_t kLeftMax = 50'000;
+
+std::uint64_t plain_key(const ReadyJob& job) {
+  return (static_cast<std::uint64_t>(job.lane.value) << 32U) ^ static_cast<std::uint64_t>(job.type.value);
+}
+
+}  // namespace
+
 void Dispatcher::serve_only(Serves serves) {
   serves_ = std::move(serves);
   serving_changed({});
@@ -58,13 +69,15 @@ PlaceId Dispatcher::place(const ReadyPlace& place) {
   return ready_.place(place);
 }
 
-PlaceId Dispatcher::plain_place(const ReadyJob& job) {
-  const auto key = (static_cast<std::uint64_t>(job.lane.value) << 32U) ^ static_cast<std::uint64_t>(job.type.value);
-  const auto known = plain_places_.find(key);
-  if (known != plain_places_.end()) return known->second;
+PlaceId Dispatcher::plain_place(const ReadyJob& job, bool last_attempt) {
+  auto& places = last_attempt ? last_places_ : plain_places_;
+  const std::uint64_t key = plain_key(job);
+  const auto known = places.find(key);
+  if (known != places.end()) return known->second;
   const Lane lane = jobs_.lane(job.lane);
-  const PlaceId place = this->place({.tenant = lane.tenant, .queue = lane.queue, .type = job.type});
-  plain_places_.emplace(key, place);
+  const PlaceId place = this->place(
+      {.tenant = lane.tenant, .queue = lane.queue, .type = job.type, .limits = {}, .last_attempt = last_attempt});
+  places.emplace(key, place);
   return place;
 }
 
@@ -80,11 +93,14 @@ Result<void> Dispatcher::add(std::span<const ReadyJob> jobs, Instant horizon, In
   }
   for (const ReadyJob& job : jobs) {
     if (job.run_at > horizon) continue;
-    PlaceId place = plain_place(job);
-    if (job.has_options) {
+    PlaceId place;
+    if (!job.has_options) {
+      place = plain_place(job, job.last_attempt);
+    } else {
       const auto found = traits.find(job.id);
       if (found == traits.end()) continue;  // it is gone
       const JobTraits& one = found->second;
+      place = plain_place(job, one.last_attempt);
       if (!one.limits.empty() || one.notifies) {
         ReadyPlace wanted = ready_.place(place);
         wanted.limits = one.limits;
@@ -92,56 +108,114 @@ Result<void> Dispatcher::add(std::span<const ReadyJob> jobs, Instant horizon, In
         place = ready_.place(wanted);
       }
     }
-    const ReadyEntry entry{.id = job.id, .run_at = job.run_at, .priority = job.priority};
+    const ReadyEntry entry = entry_of(job);
+    // It is back as it stood: what has left must not be taken for it.
+    if (!left_.empty() && left_.contains(entry)) tidy();
     if (job.run_at <= now) {
       ready_.add(place, entry);
     } else {
-      later_.push({.when = job.run_at, .entry = entry, .place = place});
+      push_later({.when = job.run_at, .entry = entry, .place = place});
     }
   }
   return {};
 }
 
 void Dispatcher::add_later(PlaceId place, ReadyEntry entry, Instant when) {
-  later_.push({.when = when, .entry = entry, .place = place});
+  spread_until_ = std::max(spread_until_, when);
+  push_later({.when = when, .entry = entry, .place = place});
 }
 
-// Those that a gate let go were to wait for some seconds, which would now be as long as the clock was set back.
-void Dispatcher::wait_for_their_own_time() {
-  std::priority_queue<Later> waiting;
-  for (; !later_.empty(); later_.pop()) {
-    Later one = later_.top();
-    one.when = one.entry.run_at;
-    waiting.push(one);
+void Dispatcher::push_later(const Later& later) {
+  later_.push_back(later);
+  std::ranges::push_heap(later_, std::less());
+}
+
+Dispatcher::Later Dispatcher::pop_later() {
+  std::ranges::pop_heap(later_, std::less());
+  const Later first = later_.back();
+  later_.pop_back();
+  return first;
+}
+
+// Those that a gate let go were to wait for some seconds, which would now be as long as the clock was set back. And
+// some that were due are not any more.
+void Dispatcher::wait_for_their_own_time(Instant now) {
+  spread_until_ = kInstantMin;
+  for (Later& one : later_) one.when = one.entry.run_at;
+  const auto is_early = [&](const ReadyEntry& entry) { return entry.run_at > now; };
+  for (const ReadySet::Pick& early : ready_.take_if({.may_go = is_early, .goes = is_early})) {
+    if (mutant(Mutant::early_jobs_dropped)) continue;
+    later_.push_back({.when = early.entry.run_at, .entry = early.entry, .place = early.place});
   }
-  later_ = std::move(waiting);
+  std::ranges::make_heap(later_, std::less());
 }
 
 void Dispatcher::advance_to(Instant now) {
-  if (now < std::exchange(seen_, now)) wait_for_their_own_time();
+  if (now < std::exchange(seen_, now)) wait_for_their_own_time(now);
   std::optional<Instant> last;
-  while (!later_.empty() && later_.top().when <= now) {
-    const Later& due = later_.top();
+  while (!later_.empty() && later_.front().when <= now) {
+    const Later due = pop_later();
     const bool is_lost = mutant(Mutant::equal_run_at_lost) && last == due.when;
-    if (!is_lost) ready_.add(due.place, due.entry);
+    if (!is_lost && !has_left(due.entry)) ready_.add(due.place, due.entry);
     last = due.when;
-    later_.pop();
   }
 }
 
-bool Dispatcher::is_current(const ReadyEntry& entry) {
-  if (priorities_.empty()) return true;
-  const auto changed = priorities_.find(entry.id);
-  if (changed == priorities_.end()) return true;
-  if (changed->second != entry.priority) return false;
-  priorities_.erase(changed);
+// ---- What has left -------------------------------------------------------------------------------------------------
+
+std::optional<ReadySet::Pick> Dispatcher::standing(const ReadyJob& job) const {
+  // Whatever stands here had a plain place first, of one kind or the other.
+  for (const auto* const places : {&plain_places_, &last_places_}) {
+    const auto place = places->find(plain_key(job));
+    if (place != places->end()) return ReadySet::Pick{.place = place->second, .entry = entry_of(job)};
+  }
+  return std::nullopt;
+}
+
+void Dispatcher::left(const ReadyJob& stood) {
+  if (const auto at = standing(stood)) left(*at);
+}
+
+void Dispatcher::left(const ReadySet::Pick& stood) {
+  if (mutant(Mutant::cancelled_stays_ready)) return;
+  ++left_[stood.entry];
+  left_at_.insert(stood.place);
+  if (left_.size() >= kLeftMax) tidy();
+}
+
+bool Dispatcher::has_left(const ReadyEntry& entry) {
+  if (left_.empty()) return false;
+  const auto found = left_.find(entry);
+  if (found == left_.end()) return false;
+  if (--found->second == 0) left_.erase(found);
   return true;
+}
+
+void Dispatcher::tidy() {
+  if (left_.empty()) return;
+  const auto goes = [this](const ReadyEntry& entry) { return has_left(entry); };
+  ready_.take_if(
+      {.places = &left_at_, .may_go = [this](const ReadyEntry& entry) { return left_.contains(entry); }, .goes = goes});
+  if (std::erase_if(later_, [&](const Later& one) { return goes(one.entry); }) > 0)
+    std::ranges::make_heap(later_, std::less());
+  left_.clear();
+  left_at_.clear();
+}
+
+std::size_t Dispatcher::due(Instant now, std::optional<std::string_view> tenant) {
+  tidy();
+  const std::size_t standing = tenant ? ready_.size(*tenant) : ready_.size();
+  const bool is_behind = !later_.empty() && later_.front().when <= now;
+  if (spread_until_ <= now && !is_behind) return standing;
+  return standing + static_cast<std::size_t>(std::ranges::count_if(later_, [&](const Later& one) {
+           return one.entry.run_at <= now && (!tenant || ready_.place(one.place).tenant == *tenant);
+         }));
 }
 
 std::optional<ReadySet::Pick> Dispatcher::pick(Instant now, ReadySet::For what) {
   for (;;) {
     auto pick = ready_.pick(now, what);
-    if (!pick || is_current(pick->entry)) return pick;
+    if (!pick || !has_left(pick->entry)) return pick;
     ready_.drop(*pick, now);
   }
 }
@@ -176,11 +250,11 @@ ReadySet::Pulled Dispatcher::pull(const PullView& view, std::size_t limit, Insta
     all.opens_at = some.opens_at;
     bool has_dropped = false;
     for (const ReadySet::Pick& pick : some.picks) {
-      if (is_current(pick.entry)) {
-        all.picks.push_back(pick);
-      } else {
+      if (has_left(pick.entry)) {
         ready_.pulled_back(pick, ReadySet::Entry::is_gone, now);
         has_dropped = true;
+      } else {
+        all.picks.push_back(pick);
       }
     }
     if (!has_dropped) return all;
@@ -189,7 +263,7 @@ ReadySet::Pulled Dispatcher::pull(const PullView& view, std::size_t limit, Insta
 
 std::optional<Instant> Dispatcher::next_due() const {
   if (later_.empty()) return std::nullopt;
-  return later_.top().when;
+  return later_.front().when;
 }
 
 }  // namespace carillon

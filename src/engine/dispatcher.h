@@ -5,7 +5,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <queue>
 #include <set>
 #include <span>
 #include <string>
@@ -19,6 +18,10 @@
 #include "store/job_store.h"
 
 namespace carillon {
+
+inline ReadyEntry entry_of(const ReadyJob& job) {
+  return {.id = job.id, .run_at = job.run_at, .priority = job.priority};
+}
 
 // The places that a filter means, as far as they were looked at.
 class PullView {
@@ -65,14 +68,20 @@ class Dispatcher {
   PlaceId place(const ReadyPlace& place);
 
   // Inside of a transaction: it asks the store for lanes, and for what limits and gates need. Jobs due after `horizon`
-  // stay on disk.
+  // stay on disk. Each stands once: who adds one that stands already says that it has left.
   Result<void> add(std::span<const ReadyJob> jobs, Instant horizon, Instant now);
   // Back at a later time, memory alone: a gate opened and its jobs are spread.
   void add_later(PlaceId place, ReadyEntry entry, Instant when);
-  // The job's row has this priority now; entries with another one are not it any more.
-  void reprioritized(JobId job, int priority) { priorities_[job] = priority; }
-  // The rows may have other priorities than it was told: a job may now stand there twice, which a claim finds out.
-  void forget_reprioritized() { priorities_.clear(); }
+  // One that stood so does not any more: it ended, or stands elsewhere. It costs nothing until somebody counts, or its
+  // turn comes. Harmless if it does not stand here.
+  void left(const ReadyJob& stood);
+  void left(const ReadySet::Pick& stood);
+  // Where it stands, if it does: it may be another place of the same lane.
+  std::optional<ReadySet::Pick> standing(const ReadyJob& job) const;
+  // How many are due and wait: of all, or of one tenant.
+  std::size_t due(Instant now, std::optional<std::string_view> tenant = std::nullopt);
+  // Takes out all that has left. Who reads the ready set itself calls this before.
+  void tidy();
   // As in the ready set, without entries that are not it any more.
   std::optional<ReadySet::Pick> pick(Instant now, ReadySet::For what);
   // Takes in the places that came since the last look.
@@ -82,6 +91,7 @@ class Dispatcher {
   // Those whose time has come move into the ready set.
   void advance_to(Instant now);
   std::optional<Instant> next_due() const;
+  // Those whose time has not come; some of them may have left.
   std::size_t waiting() const { return later_.size(); }
 
  private:
@@ -95,10 +105,17 @@ class Dispatcher {
     }
   };
 
-  PlaceId plain_place(const ReadyJob& job);
-  bool is_current(const ReadyEntry& entry);
+  struct EntryHash {
+    std::size_t operator()(const ReadyEntry& entry) const { return std::hash<JobId>()(entry.id); }
+  };
+
+  PlaceId plain_place(const ReadyJob& job, bool last_attempt);
+  void push_later(const Later& later);
+  Later pop_later();
+  // True, once for each time that it has left.
+  bool has_left(const ReadyEntry& entry);
   bool matches(const PullFilter& filter, const ReadyPlace& place) const;
-  void wait_for_their_own_time();
+  void wait_for_their_own_time(Instant now);
   void know(const std::string& tenant, TypeId type);
   void ask_about(const std::string& tenant, TypeId type);
 
@@ -108,10 +125,13 @@ class Dispatcher {
   Serves waits_outside_;
   std::size_t slots_ = 0;
   ReadySet ready_;
-  std::priority_queue<Later> later_;
-  std::unordered_map<JobId, int> priorities_;  // of jobs whose priority was changed, until they are picked
+  std::vector<Later> later_;            // a heap
+  Instant spread_until_ = kInstantMin;  // until then some of these may be due: a gate let them go
+  std::unordered_map<ReadyEntry, std::uint32_t, EntryHash> left_;  // how often each
+  std::set<PlaceId> left_at_;                                      // the lanes where these stood
   Instant seen_ = kInstantMin;
   std::unordered_map<std::uint64_t, PlaceId> plain_places_;     // by lane and type
+  std::unordered_map<std::uint64_t, PlaceId> last_places_;      // the same of last attempts
   std::map<std::string, std::set<TypeId>, std::less<>> types_;  // by tenant, of all that was ever added
   std::unordered_map<std::int64_t, std::string> type_names_;
 };

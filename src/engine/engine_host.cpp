@@ -84,6 +84,7 @@ class EngineHost::Parts {
       environment_ = std::make_shared<ExecutionEnvironment>();
       environment_->port = node_.port();
       environment_->finished = node_.finished();
+      environment_->slots = node_.slots();
       environment_->handlers.set(handlers_);
       runner_ = make_runner(environment_);
       starting_ = true;

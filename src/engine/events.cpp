@@ -36,19 +36,25 @@ struct Line {
   }
 };
 
-// The minute of the delivery's day, and that day, as S0 counts them; of other occurrences, the slot's own.
-void add_bucket(Line& line, const Finalized& finalized) {
-  const auto day = std::chrono::floor<std::chrono::days>(finalized.slot);
-  const auto minute = std::chrono::floor<std::chrono::minutes>(finalized.slot - day).count();
-  line.metadata.integer("due_bucket", finalized.due_bucket ? *finalized.due_bucket : minute);
-  line.metadata.text("today", finalized.today.empty() ? format_instant(day).substr(0, 10) : finalized.today);
+// A delivery as S0 tells it: the minute of its day, and that day. Others have neither, but their slot.
+void add_outcome(Line& line, const Finalized& finalized) {
+  const std::string_view outcome = finalized.status == JobState::done ? "success" : to_string(finalized.status);
+  if (finalized.due_bucket) {
+    line.metadata.text("status", outcome).integer("count", number(finalized.count));
+    line.metadata.integer("due_bucket", *finalized.due_bucket).text("today", finalized.today);
+  } else {
+    line.metadata.text("slot", format_instant(finalized.slot)).text("outcome", outcome);
+    line.metadata.integer("count", number(finalized.count));
+  }
 }
 
 Line line_of(const Event& event) {
   Line line;
   std::visit(Overloaded{
                  [&](const TickStopped& tick) {
-                   line.measurements.integer("duration_ms", milliseconds(tick.duration));
+                   // Most take less than one.
+                   line.measurements.number("duration_ms",
+                                            std::chrono::duration<double, std::milli>(tick.duration).count());
                    line.metadata.integer("users_scanned", number(tick.users_scanned))
                        .integer("eligible_in_window", number(tick.eligible_in_window))
                        .integer("enqueued", number(tick.enqueued))
@@ -76,10 +82,7 @@ Line line_of(const Event& event) {
                  [&](const Finalized& finalized) {
                    line.who(finalized.job, finalized.tenant);
                    line.metadata.text("schedule", finalized.schedule).text("subject", finalized.subject);
-                   line.metadata.text("status",
-                                      finalized.status == JobState::done ? "success" : to_string(finalized.status));
-                   line.metadata.integer("count", number(finalized.count));
-                   add_bucket(line, finalized);
+                   add_outcome(line, finalized);
                  },
                  [&](const JobChanged& changed) {
                    line.metadata.text("id", format_job_id(changed.job)).text("tenant", changed.tenant);
@@ -93,8 +96,10 @@ Line line_of(const Event& event) {
                  [&](const StaleWord& word) { line.who(word.job, word.tenant); },
                  [&](const Deferred& deferred) {
                    line.who(deferred.job, deferred.tenant);
+                   if (!deferred.job) line.metadata.text("queue", deferred.queue);
                    line.metadata.text("reason", deferred.reason);
                    line.until("until", deferred.until);
+                   if (!deferred.job) line.metadata.integer("count", number(deferred.count));
                  },
                  [&](const RateLimited& limited) {
                    line.who(limited.job, limited.tenant);
@@ -154,7 +159,9 @@ std::string_view name_of(const Event& event) {
           [](const QueueDepth&) -> std::string_view { return "sched.queue.depth"; },
           [](const InFlight&) -> std::string_view { return "sched.executor.in_flight"; },
           [](const JobStopped&) -> std::string_view { return "sched.job.stop"; },
-          [](const Finalized&) -> std::string_view { return "sched.finalize"; },
+          [](const Finalized& finalized) -> std::string_view {
+            return finalized.due_bucket ? "sched.finalize" : "sched.outcome";
+          },
           [](const JobChanged&) -> std::string_view { return "job.changed"; },
           [](const JobPicked&) -> std::string_view { return "job.picked"; },
           [](const StaleWord& word) -> std::string_view { return word.success ? "late_success" : "stale_ack"; },

@@ -66,6 +66,7 @@ void add_claim(Explanation& explanation, const JobInfo& job) {
   if (!job.started_at) return;
   JsonObject claim;
   claim.integer("attempt", job.attempt).text("worker", job.worker);
+  if (job.cancel_requested) claim.boolean("cancel_requested", true);
   explanation.steps.push_back({.at = *job.started_at,
                                .what = "claimed",
                                .why = job.attempts.empty() ? std::string(to_string(job.origin)) : "retry",
@@ -82,58 +83,26 @@ void add_finish(Explanation& explanation, const JobInfo& job) {
                                .detail = detail.str()});
 }
 
-struct Holding {
-  std::string why;
-  std::string text;
-  std::optional<Instant> until;
-};
-
-std::string until_text(std::optional<Instant> until) {
-  return until ? fmt::format(" until {}", format_instant(*until)) : " until that is lifted";
-}
-
-// What keeps a queued job from starting; nothing: only a free slot.
-std::optional<Holding> holding_of(const JobFacts& facts) {
-  const JobInfo& job = facts.job;
-  if (facts.schedule_is) {
-    return Holding{.why = *facts.schedule_is, .text = fmt::format("its schedule is {}", *facts.schedule_is)};
+// Every reason that holds it is a step, the binding one last and in the summary.
+void add_holds(Explanation& explanation, const JobFacts& facts) {
+  for (const Hold& hold : facts.holds) {
+    JsonObject detail;
+    if (!hold.of.empty()) detail.text("of", hold.of);
+    if (hold.until) detail.text("until", format_instant(*hold.until));
+    explanation.steps.push_back({.at = facts.now,
+                                 .what = hold.why == "retry_planned" ? "retry_planned" : "held",
+                                 .why = hold.why,
+                                 .detail = detail.str()});
   }
-  if (facts.subject_is_disabled) return Holding{.why = "disabled", .text = "its subject is disabled"};
-  if (job.run_at > facts.now) {
-    if (!job.defer_reason.empty()) {
-      return Holding{.why = job.defer_reason,
-                     .text = fmt::format("{}{}", job.defer_reason, until_text(job.deferred_until)),
-                     .until = job.run_at};
-    }
-    const bool retry = !job.attempts.empty() && job.attempts.back().result != AttemptResult::released;
-    const std::string why = retry ? "retry_planned" : "not_due";
-    return Holding{
-        .why = why,
-        .text = fmt::format("{} {}", retry ? "the next attempt is at" : "it is due at", format_instant(job.run_at)),
-        .until = job.run_at};
-  }
-  if (facts.gate) {
-    return Holding{
-        .why = facts.gate->reason,
-        .text = fmt::format("{} of tenant {}{}", facts.gate->reason, job.tenant, until_text(facts.gate->until)),
-        .until = facts.gate->until};
-  }
-  if (facts.held_by) return Holding{.why = *facts.held_by, .text = fmt::format("held by {}", *facts.held_by)};
-  return std::nullopt;
-}
-
-void explain_queued(Explanation& explanation, const JobFacts& facts) {
-  const auto holding = holding_of(facts);
-  if (!holding) {
-    explanation.summary = "queued: due, waiting for a free slot";
+  if (!facts.holds.empty()) {
+    const Hold& binding = facts.holds.back();
+    explanation.summary = fmt::format("waiting: {}", binding.text);
+    explanation.next_at = binding.until;
+  } else {
+    explanation.summary = facts.waits_for_slot ? "queued: due, waiting for a free slot"
+                                               : "queued: due, waiting for a worker to ask for it";
     explanation.next_at = facts.job.run_at;
-    return;
   }
-  explanation.summary = fmt::format("waiting: {}", holding->text);
-  explanation.next_at = holding->until;
-  const bool planned = holding->why == "retry_planned";
-  explanation.steps.push_back(
-      {.at = facts.now, .what = planned ? "retry_planned" : "held", .why = holding->why, .detail = "{}"});
 }
 
 }  // namespace
@@ -147,12 +116,8 @@ Explanation explain_job(const JobFacts& facts) {
   std::ranges::sort(explanation.steps, [](const ExplainStep& a, const ExplainStep& b) { return a.at < b.at; });
   add_finish(explanation, job);
   switch (job.state) {
-    case JobState::queued: explain_queued(explanation, facts); break;
-    case JobState::waiting:
-      explanation.summary =
-          fmt::format("waiting: for {} other job{}", job.depends_on.size(), job.depends_on.size() == 1 ? "" : "s");
-      explanation.steps.push_back({.at = facts.now, .what = "held", .why = "dependency", .detail = "{}"});
-      break;
+    case JobState::queued:
+    case JobState::waiting: add_holds(explanation, facts); break;
     case JobState::processing:
       add_claim(explanation, job);
       explanation.summary = fmt::format("processing: attempt {} at {}{}", job.attempt, job.worker,

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "core/gate.h"
 #include "core/preview.h"
 #include "core/schedule.h"
+#include "engine/holds.h"
 #include "store/job_text.h"
 #include "store/rows.h"
 #include "store/subject_text.h"
@@ -20,22 +20,25 @@ namespace carillon {
 struct JobFacts {
   JobInfo job;
   std::vector<DeferralRecord> deferrals;
-  std::optional<Closing> gate;             // closed for it now
-  std::optional<std::string> held_by;      // limit:NAME, cap:tenant, paused, …: what holds its lane
-  std::optional<std::string> schedule_is;  // paused or disabled
-  bool subject_is_disabled = false;
+  std::vector<Hold> holds;      // the one that binds last
+  bool waits_for_slot = false;  // of one that nothing holds: a handler here runs it; else a worker outside must ask
   Instant now;
 };
 Explanation explain_job(const JobFacts& facts);
 
-// Paused or disabled.
-std::optional<std::string> standstill_of(const ScheduleRow& row, Instant now);
+// How many occurrences went wrong in a row, up to the last one. Of one subject, or over all of them.
+struct Trouble {
+  std::optional<JobState> last_outcome;
+  std::int64_t error_count = 0;
+  std::string last_error;
+};
 
 struct ScheduleFacts {
   ScheduleRow row;
   std::optional<Schedule> schedule;     // filled with its defaults
   std::optional<SubjectRow> subject;    // the only one, or the one that was asked for
   SubjectState state;                   // of it
+  Trouble trouble;                      // of it, or of all
   std::size_t open_windows = 0;         // of it
   std::optional<PreviewItem> next;      // of it, from now on
   std::optional<Explanation> open_job;  // of it

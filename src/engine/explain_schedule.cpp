@@ -12,12 +12,6 @@
 
 namespace carillon {
 
-std::optional<std::string> standstill_of(const ScheduleRow& row, Instant now) {
-  if (!row.enabled) return "disabled";
-  if (row.paused_until && *row.paused_until > now) return "paused";
-  return std::nullopt;
-}
-
 namespace {
 
 // What was decided, as of now.
@@ -27,11 +21,6 @@ struct Word {
   std::string held_why;  // "": nothing holds it
   JsonObject detail{};
 };
-
-std::string pause_text(const ScheduleRow& row) {
-  if (*row.paused_until == kInstantMax) return "paused until it is resumed";
-  return fmt::format("paused until {}", format_instant(*row.paused_until));
-}
 
 void add_outcome(Explanation& explanation, const ScheduleFacts& facts, const OutcomeRow& outcome) {
   const bool ended = outcome.outcome.has_value();
@@ -68,6 +57,13 @@ Word word_of_open_job(const ScheduleFacts& facts) {
     word.summary = fmt::format("a job is open: {}", job.summary);
   }
   return word;
+}
+
+// Nobody runs it until an operator decides, and the next one does not wait for that.
+bool open_job_is_parked(const ScheduleFacts& facts) {
+  return std::ranges::any_of(facts.outcomes, [&](const OutcomeRow& outcome) {
+    return outcome.parked && outcome.job == facts.subject->open_job;
+  });
 }
 
 Word word_of_next(const ScheduleFacts& facts) {
@@ -119,7 +115,7 @@ Word word_of_subject(const ScheduleFacts& facts) {
     return {.summary = fmt::format("runs after {}", after->schedule), .next_at = {}, .held_why = {}};
   }
   if (!facts.subject->next_at) return word_of_no_time(facts);
-  return facts.open_job ? word_of_open_job(facts) : word_of_next(facts);
+  return facts.open_job && !open_job_is_parked(facts) ? word_of_open_job(facts) : word_of_next(facts);
 }
 
 // ---- A schedule as a whole ------------------------------------------------------------------------------------------
@@ -160,18 +156,40 @@ bool tells_of_a_subject(const ScheduleFacts& facts) {
 Word word_of(const ScheduleFacts& facts) {
   const auto still = standstill_of(facts.row, facts.now);
   const bool of_subject = facts.schedule && facts.schedule->fan_out && facts.subject;
-  if (still == "disabled") {
+  if (still && still->why == "disabled") {
     return {.summary = of_subject ? "disabled: its schedule is" : "disabled: nothing is planned until it is enabled",
             .next_at = {},
-            .held_why = "disabled"};
+            .held_why = still->why};
   }
   if (still) {
-    return {.summary = fmt::format("{}{}", of_subject ? "its schedule is " : "", pause_text(facts.row)),
-            .next_at = {},
-            .held_why = "paused"};
+    Word word{.summary = fmt::format("{}{}", of_subject ? "its schedule is " : "", still->text),
+              .next_at = {},
+              .held_why = still->why};
+    put(word.detail, "until", still->until);
+    return word;
   }
   if (tells_of_a_subject(facts)) return word_of_subject(facts);
   return facts.schedule && facts.schedule->fan_out ? word_of_many(facts) : word_of_wall_clock(facts);
+}
+
+// "; 3 in a row went wrong, the last one is parked: boom"
+std::string trouble_text(const Trouble& trouble) {
+  if (trouble.error_count == 0) return {};
+  return fmt::format("; {} in a row went wrong{}{}{}", trouble.error_count,
+                     trouble.last_outcome == JobState::dlq ? ", the last one is parked" : "",
+                     trouble.last_error.empty() ? "" : ": ", trouble.last_error);
+}
+
+// Of many subjects no occurrence is shown: what went wrong among them is a step of its own.
+void add_trouble(Explanation& explanation, const ScheduleFacts& facts) {
+  if (facts.trouble.error_count == 0 || facts.subject) return;
+  JsonObject detail;
+  detail.integer("error_count", facts.trouble.error_count);
+  put(detail, "last_error", facts.trouble.last_error);
+  explanation.steps.push_back({.at = facts.now,
+                               .what = "failed",
+                               .why = std::string(subject_status_text(facts.trouble.last_outcome)),
+                               .detail = detail.str()});
 }
 
 // By time; those of one instant as they came.
@@ -199,7 +217,8 @@ Explanation explain_schedule(const ScheduleFacts& facts) {
       explanation.steps.push_back({.at = facts.now, .what = "held", .why = word.held_why, .detail = word.detail.str()});
     }
   }
-  explanation.summary = std::move(word.summary);
+  add_trouble(explanation, facts);
+  explanation.summary = word.summary + trouble_text(facts.trouble);
   explanation.next_at = word.next_at;
   return explanation;
 }

@@ -38,6 +38,7 @@ class FinishedQueue {
   ~FinishedQueue() = default;
 
   void put(Finished finished) {
+    finished.run->has_returned();
     bool first = false;
     {
       const std::scoped_lock lock(mutex_);

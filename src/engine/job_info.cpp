@@ -64,7 +64,39 @@ void add_gate(JobInfo& info, const RuleBook& rules, Instant now) {
   info.deferred_until = closing->until;
 }
 
+// Until when it has waited since it was due: what was before stands in its detail.
+std::optional<Instant> waited_until(const JobView& view, Instant now) {
+  if (view.state == JobState::queued) return now;
+  if (view.lease) return view.lease->claimed_at;
+  if (!is_final(view.state) || view.attempts.empty()) return std::nullopt;
+  const Instant started = view.attempts.back().started_at;
+  return started >= view.row.run_at ? std::optional(started) : std::nullopt;
+}
+
 }  // namespace
+
+DeferralsSoFar deferrals_of(const JobView& view, const JobDetail& detail, bool notifies, const RuleBook& rules,
+                            Instant now) {
+  DeferralsSoFar so_far{.count = detail.deferrals, .recent = detail.recent_deferrals};
+  const auto until = waited_until(view, now);
+  if (!until) return so_far;
+  const GateWait wait{.job = view.row.id, .notifies = notifies, .due = view.row.run_at, .until = *until};
+  const std::vector<GateHeld> all = rules.gates_that_held(view.lane.tenant, wait);
+  if (all.empty()) return so_far;
+  std::vector<PastDeferral> known;
+  for (const DeferralRecord& one : detail.recent_deferrals) known.push_back({.reason = one.reason, .at = one.at});
+  const auto records = records_of(all, known);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::string name(to_string(all[i].gate));
+    if (records[i]) {
+      so_far.recent[*records[i]].reason = name;
+      continue;
+    }
+    ++so_far.count;
+    so_far.recent.push_back({.at = all[i].from, .until = all[i].until, .reason = name});
+  }
+  return so_far;
+}
 
 Result<JobInfo> job_info_of(const JobView& view, const RuleBook& rules, Instant now) {
   const JobRow& row = view.row;
@@ -90,22 +122,23 @@ Result<JobInfo> job_info_of(const JobView& view, const RuleBook& rules, Instant 
                .subject = row.subject,
                .slot = row.slot,
                .key = options.key,
-               .idempotency_key = options.idempotency_key,
+               .idempotency_key = options.idempotency_key.value_or(""),
                .run_at = row.run_at,
                .deadline = row.deadline,
                .attempt = view.lease ? view.lease->attempt : row.attempts,
-               .max_attempts = options.max_attempts,
+               .max_attempts = attempts_allowed(options),
                .token = view.lease ? view.lease->token : row.token,
                .worker = view.lease ? view.lease->worker : std::string(),
                .lease_until = view.lease_until,
                .timeout = options.timeout,
                .limits = options.limits,
                .notifies = options.notifies,
-               .deferrals = detail.deferrals,
+               .deferrals = deferrals_of(view, detail, options.notifies, rules, now).count,
                .deferred_until = detail.deferred_until,
                .defer_reason = detail.defer_reason,
                .cancel_requested = detail.cancel_requested,
-               .depends_on = view.depends_on,
+               .depends_on = detail.depends_on.empty() ? view.waits_for : detail.depends_on,
+               .waits_for = view.waits_for,
                .tags = options.tags,
                .meta = options.meta,
                .created_by = options.created_by,

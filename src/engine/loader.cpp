@@ -96,7 +96,9 @@ Result<void> Loader::load_rules(Round& round) {
   round.on_commit.emplace_back(
       [this, end, knows_followers, last = documents.empty() ? rules_to_ : documents.back().key] {
         rules_to_ = last;
-        if (end) stage_ = knows_followers ? Stage::schedules : Stage::followers;
+        if (!end) return;
+        stage_ = knows_followers ? Stage::schedules : Stage::followers;
+        rules_.all_are_read();
       });
   return {};
 }
@@ -105,7 +107,7 @@ Result<void> Loader::load_jobs(Round& round) {
   TRY_ASSIGN(LivePage page, store_.jobs().load_live(jobs_to_, horizon_, kJobsPage));
   std::erase_if(page.jobs, [&](const ReadyJob& job) { return stepped_over_.contains(job.id); });
   TRY(dispatcher_.add(page.jobs, kInstantMax, round.now));
-  // A page that is read again after a failed commit gives entries twice; the second claim of a job finds it leased.
+  round.add_read_back(std::move(page.jobs));
   round.on_commit.emplace_back([this, next = page.next_after, end = page.end] {
     jobs_to_ = next;
     if (!end) return;
@@ -120,19 +122,22 @@ Result<void> Loader::load_later(Round& round) {
   if (stage_ < Stage::jobs) return {};
   const Instant until = add_clamped(round.now, kAhead);
   if (until - kLookStep <= horizon_) return {};
-  TRY_ASSIGN(const std::vector<ReadyJob> jobs, store_.jobs().load_later(horizon_, until, kJobsPage));
+  TRY_ASSIGN(std::vector<ReadyJob> jobs, store_.jobs().load_later(horizon_, until, kJobsPage));
   const bool all = jobs.size() < kJobsPage;
   // Several may be due at the same instant as the last one of a full page: go on from right before it.
   const Instant reached = all ? until : jobs.back().run_at - std::chrono::microseconds(1);
   if (reached <= horizon_) {
     // More than a page at one instant: take them all.
-    TRY_ASSIGN(const std::vector<ReadyJob> whole, store_.jobs().load_later(horizon_, jobs.back().run_at, SIZE_MAX));
+    TRY_ASSIGN(std::vector<ReadyJob> whole, store_.jobs().load_later(horizon_, jobs.back().run_at, SIZE_MAX));
     TRY(dispatcher_.add(whole, jobs.back().run_at, round.now));
+    round.add_read_back(std::move(whole));
     reading_to_ = jobs.back().run_at;
     round.on_commit.emplace_back([this, at = jobs.back().run_at] { horizon_ = at; });
     return {};
   }
+  std::erase_if(jobs, [&](const ReadyJob& job) { return job.run_at > reached; });
   TRY(dispatcher_.add(jobs, reached, round.now));
+  round.add_read_back(std::move(jobs));
   reading_to_ = reached;
   const Duration too_far = mutant(Mutant::horizon_too_far) ? Duration(std::chrono::minutes(30)) : Duration(0);
   round.on_commit.emplace_back([this, reached, too_far] { horizon_ = reached + too_far; });

@@ -16,13 +16,15 @@ class ManualClock::Parts final : public StoreClock {
   Parts& operator=(const Parts&) = delete;
   ~Parts() override = default;
 
-  Instant wall() const override { return wall_; }
   BootTime boot() const override { return boot_; }
   void advance(Duration by) {
     wall_ = add_clamped(wall_, by);
     boot_ = boot_.load() + by;
   }
   void step(Duration by) { wall_ = add_clamped(wall_, by); }
+
+ protected:
+  Instant exact_wall() const override { return wall_; }
 
  private:
   std::atomic<Instant> wall_;

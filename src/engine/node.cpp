@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t kCallsMax = 1000;  // in one round
 constexpr std::size_t kAnnouncedMax = 1000;
+constexpr std::size_t kDoubtsMax = 100'000;
 constexpr Duration kRetryFirst = std::chrono::milliseconds(10);
 constexpr Duration kRetryMax = std::chrono::seconds(1);
 // Jobs due within this are held in memory even if the loader has not come so far: more than what makes a job far-off
@@ -33,6 +34,7 @@ Node::Node(Store& store, const StoreClock& clock, Options options)
       options_(std::move(options)),
       bell_(std::make_shared<Bell>()),
       finished_(std::make_shared<FinishedQueue>(bell_)),
+      slots_(std::make_shared<Slots>(options_.max_concurrency)),
       port_(std::make_shared<NodePort>(*this, clock)),
       inbox_(*bell_),
       rules_(options_.rules),
@@ -54,7 +56,7 @@ Node::Node(Store& store, const StoreClock& clock, Options options)
                       if (tenant_erased_) tenant_erased_(tenant);
                     }}),
       loader_(store, dispatcher_, planner_, rules_, bulk_, imports_, erasure_),
-      pruner_(store, options_.prune_every),
+      pruner_(store, clock, options_.prune_every),
       sweeper_(store, planner_) {
   mutant_node_begins();
 }
@@ -81,6 +83,7 @@ bool Node::commit(Round& round, const std::function<Result<void>()>& body) {
     // Not before the transaction's own time, which may have had to wait for the store: what is due to it is due to us.
     round.now = store_.jobs().now();
     written = body();
+    round.left = store_.jobs().take_left_queue();
   });
   in_round_ = false;
   if (!committed || !written) {
@@ -98,13 +101,15 @@ bool Node::commit(Round& round, const std::function<Result<void>()>& body) {
   if (!committed) {
     // Its claims may be stored all the same, if only the answer was lost.
     recover_ = true;
-    dispatcher_.forget_reprioritized();
+    doubt(round);
     // What did not happen is neither told nor counted (invariant 34).
     round.events.clear();
     round.counts = {};
     return false;
   }
+  follow_queue(round);
   for (const auto& follow : round.on_commit) follow();
+  planner_.committed(round);
   return true;
 }
 
@@ -117,6 +122,7 @@ Duration Node::step() {
   // Calls wait for the rules, by which they are judged; but not for a store that does not answer.
   if (knows_rules() || failures_ > 0) calls_ = inbox_.take(kCallsMax);
   take_finished(round);
+  runs_.look_for_begun(options_.max_concurrency);
   collect_due(round);
   dispatcher_.advance_to(round.now);
   open_gates(round);
@@ -161,28 +167,40 @@ bool Node::has_work(const Round& round) const {
   const auto due = [&](std::optional<Instant> at) { return at && *at <= round.now; };
   const auto bulk_at = bulk_.next_at();
   const auto import_at = imports_.next_at();
-  return !calls_.empty() || !settling_.empty() || !due_.beats.empty() || !picks_.empty() || !loader_.is_done() ||
-         round.boot >= next_tick_ || due(planner_.next_due()) || planner_.has_background() ||
-         pruner_.next_at() <= round.boot || sweeper_.is_due(round.boot) || (bulk_at && *bulk_at <= round.boot) ||
+  return !calls_.empty() || !settling_.empty() || !due_.beats.empty() || !picks_.empty() || !runs_.begun().empty() ||
+         !loader_.is_done() || round.boot >= next_tick_ || due(planner_.next_due()) || planner_.has_background() ||
+         pruner_.is_due(round.now, round.boot) || sweeper_.is_due(round.boot) || (bulk_at && *bulk_at <= round.boot) ||
          (import_at && *import_at <= round.boot) || may_erase(round.boot) || recover_ || !planner_.released().empty() ||
-         desk_.has_to_look();
+         desk_.has_to_look() || !gates_to_write_.empty();
 }
 
 Result<void> Node::write(Round& round) {
+  // Nothing is added to so many: who calls is told to try again.
+  if (recover_ && doubts_.size() >= kDoubtsMax) {
+    TRY(recover_leases(round));
+    TRY(settle_doubts(round));
+    return add_ready(round);
+  }
   // What people ask comes first: it must have its answer, by rules that are known. Settles come before deadlines
   // (invariant 23).
+  TRY(planner_.look_up_open_days(round));
   if (!loader_.has_rules()) TRY(loader_.step(round));
   if (loader_.has_rules() && !adopted_) TRY(adopt_leases(round));
+  TRY(write_gates(round));
   for (const Call& call : calls_) call.run(round);
   TRY(write_settlements(round));
+  TRY(write_begun(round));
   TRY(write_heartbeats(round));
-  if (recover_) TRY(recover_leases(round));
+  if (recover_) {
+    TRY(recover_leases(round));
+    TRY(settle_doubts(round));
+  }
   if (round.boot >= next_tick_) TRY(keep_up(round));
   if (loader_.has_rules()) TRY(plan(round));
   if (const auto at = bulk_.next_at(); at && *at <= round.boot) TRY(bulk_.step(round));
   if (const auto at = imports_.next_at(); at && *at <= round.boot) TRY(imports_.look_after(round));
   if (may_erase(round.boot)) TRY(erasure_.step(round));
-  if (loader_.is_done() && pruner_.next_at() <= round.boot) {
+  if (loader_.is_done() && pruner_.is_due(round.now, round.boot)) {
     TRY(pruner_.step(round, rules_.retention(options_.retention)));
   }
   if (loader_.is_done()) {
@@ -210,8 +228,9 @@ Result<void> Node::write(Round& round) {
   return {};
 }
 
-void Node::tell_tick(Round& round) {
-  const TickStopped& tick = round.tick;
+void Node::tell_tick(Round& round) const {
+  TickStopped& tick = round.tick;
+  tick.eligible_in_window = planner_.open_days(round);
   if (round.is_tick || tick.users_scanned > 0 || tick.enqueued > 0 || tick.cutoff_finalized > 0) round.tell(tick);
 }
 
@@ -227,6 +246,7 @@ void Node::tell_ended(Round& round) {
   for (Changed& job : store_.jobs().ended_along()) {
     round.tell(JobChanged{.job = job.id, .tenant = std::move(job.tenant), .state = job.state});
   }
+  tell_deferred(round);
   ScheduleId known;  // many of one schedule stand together
   bool known_is_delivery = false;
   for (FinalizedSlot& slot : store_.plans().finalized()) {
@@ -241,6 +261,7 @@ void Node::tell_ended(Round& round) {
       const DayMinute due = day_minute_of(slot.local_minute);
       due_bucket = static_cast<std::uint16_t>(due.minute);
       today = format_date(LocalDays(std::chrono::days(due.day)));
+      if (slot.job) --round.open_days[{slot.id, due.day}];
     }
     if (slot.outcome == JobState::cutoff_reached) round.tick.cutoff_finalized += count;
     if (slot.outcome == JobState::missed) {
@@ -269,38 +290,41 @@ Result<void> Node::add_ready(Round& round) {
   round.add_ready(planner_.released());
   std::vector<ReadyJob> ready = std::exchange(round.ready, {});
   if (ready.empty()) return {};
-  for (const ReadyJob& job : std::exchange(round.reprioritized, {})) dispatcher_.reprioritized(job.id, job.priority);
   const Instant until = horizon(round.now);
   if (!loader_.is_done()) {
     // What stays on disk is the loader's to find.
     std::erase_if(ready, [&](const ReadyJob& job) { return job.run_at > until; });
     loader_.step_over(ready, round.now);
   }
-  TRY(dispatcher_.add(ready, until, round.now));
+  const std::size_t count = ready.size();
+  // Before they stand there: this may break off in the middle.
+  round.note_added(std::move(ready));
+  TRY(dispatcher_.add(std::span(round.added).last(count), until, round.now));
   planner_.forget_released();
   return {};
 }
 
 Duration Node::sleep_after(Instant now, BootTime boot) {
-  if (!loader_.is_done() && failures_ == 0) return {};
+  if ((!loader_.is_done() || !gates_noted_) && failures_ == 0) return {};
   Duration sleep = tick();
   if (failures_ > 0) {
     sleep = std::min(kRetryMax, kRetryFirst * (1U << std::min(failures_ - 1, 10U)));
     return sleep;
   }
   const auto until = [&](std::optional<Instant> at) {
-    if (at) keep_shorter(sleep, *at <= now ? Duration::zero() : clock_.real_time(*at - now));
+    if (at) keep_shorter(sleep, *at <= now ? Duration::zero() : clock_.until(*at));
   };
   const auto until_boot = [&](std::optional<BootTime> at) {
     if (at) keep_shorter(sleep, *at - boot);
   };
   if (!settling_.empty() || !inbox_.empty() || !planner_.released().empty() || planner_.has_background()) return {};
   if (picked_all_) return {};
+  if (pruner_.is_due(now, boot)) return {};
   if (dispatching_ && desk_.has_to_look()) return {};
   if (dispatching_ && freed_ && dispatcher_.ready().size() > 0) return {};
   until_boot(next_tick_);
   until_boot(runs_.next_due());
-  until_boot(pruner_.next_at());
+  until_boot(pruner_.next_step());
   until_boot(sweeper_.next_at());
   until_boot(bulk_.next_at());
   until_boot(imports_.next_at());
@@ -315,13 +339,13 @@ Duration Node::sleep_after(Instant now, BootTime boot) {
 }
 
 bool Node::is_settled(Duration sleep) const {
-  return sleep > Duration::zero() && loader_.is_done() && failures_ == 0 && is_idle();
+  return sleep > Duration::zero() && loader_.is_done() && failures_ == 0 && is_idle() && !pruner_.next_step();
 }
 
 std::optional<BootTime> Node::next_timer() const {
   std::optional<BootTime> first;
-  for (const std::optional<BootTime> at : {runs_.next_due(), std::optional(pruner_.next_at()), sweeper_.next_at(),
-                                           bulk_.next_at(), imports_.next_at(), erasure_.next_at(), desk_.next_end()}) {
+  for (const std::optional<BootTime> at : {runs_.next_due(), pruner_.next_step(), sweeper_.next_at(), bulk_.next_at(),
+                                           imports_.next_at(), erasure_.next_at(), desk_.next_end()}) {
     if (at && (!first || *at < *first)) first = at;
   }
   return first;
@@ -402,18 +426,14 @@ void Node::apply_document(Round& round, const DocumentKey& key, std::optional<st
   round.on_commit.emplace_back([this, key, body = std::move(body), now = round.now] {
     const Zone zone = rules_.zone_of(key.tenant);
     rules_.apply(key, body ? std::optional<std::string_view>(*body) : std::nullopt, dispatcher_.ready(), now);
+    slots_->set_most(slot_count());
     if (rules_.zone_of(key.tenant).name() != zone.name()) planner_.zone_changed(key.tenant);
     desk_.room_is_there();
-    // Attempts that wait for a thread were claimed by other rules. Gates are looked at when they start.
+    // Attempts that wait for a slot were claimed by other rules. Gates are looked at when they start.
     const bool is_about_gates = key.kind == kMaintenanceKind || key.kind == kBoundsKind;
     if (is_about_gates || (key.kind == kSettingsKind && !rules_.is_paused(key.tenant))) return;
     take_back([&](const Run& run) { return key.tenant.empty() || run.job.tenant == key.tenant; });
   });
-}
-
-std::optional<std::string> Node::holds(const ReadyPlace& place, Instant now) {
-  ReadySet& ready = dispatcher_.ready();
-  return ready.holds(dispatcher_.place(place), now);
 }
 
 // ---- Claims -----------------------------------------------------------------------------------------------------
@@ -423,19 +443,31 @@ void Node::pick(const Round& round) {
   starved_ = false;
   picked_at_ = round.now;
   if (!dispatching_ || !knows_rules()) return;
-  dispatcher_.set_slots(slots(), round.now);
-  const Room room = room_for_claims(round);
-  while (picks_.size() < room.now + room.ahead) {
+  const std::size_t slots = slot_count();
+  slots_->set_most(slots);
+  dispatcher_.set_slots(slots, round.now);
+  Room room = room_for_claims(round);
+  free_picks_ = room.now;
+  const auto wait_for_a_slot = [&](const ReadySet::Pick& pick) {
+    std::size_t& left = room.ahead_of(dispatcher_.ready().waits_outside(pick.place));
+    if (left > 0) --left;
+  };
+  for (std::size_t i = room.now; i < picks_.size(); ++i) wait_for_a_slot(picks_[i]);
+  for (;;) {
+    const bool is_ahead = picks_.size() >= room.now;
+    if (is_ahead && room.ahead == 0 && room.ahead_outside == 0) return;
     if (picks_.size() >= options_.claims_max) {
       picked_all_ = true;
       return;
     }
-    const bool is_ahead = picks_.size() >= room.now;
-    auto pick = dispatcher_.pick(round.now, is_ahead ? ReadySet::For::later : ReadySet::For::a_free_thread);
+    using For = ReadySet::For;
+    const For later = room.ahead == 0 ? For::later_outside : room.ahead_outside == 0 ? For::later_here : For::later;
+    auto pick = dispatcher_.pick(round.now, is_ahead ? later : For::a_free_slot);
     if (!pick) {
       starved_ = true;
       return;
     }
+    if (is_ahead) wait_for_a_slot(*pick);
     picks_.push_back(*pick);
   }
 }
@@ -447,21 +479,28 @@ Node::Room Node::room_for_claims(const Round& round) {
                  return settling.thread_is_back && !settling.run->pulled;
                })));
   const std::size_t running = runs_.size() - returned;
-  const std::size_t threads = slots();
-  std::size_t ahead_max = 0;
-  // Claims may run ahead of handlers, so that one commit serves many; a lower cap for all leaves no room for that. By
-  // as many as were finished lately, or quickly during the last commit, which on a slow disk is longer ago; by twice
-  // that if the handlers had nothing left to do.
-  if (threads == options_.max_concurrency) {
-    const auto quick = static_cast<std::size_t>(std::ranges::count_if(settling_, &Settling::quick));
-    const std::size_t ahead = std::max(runs_.lately_finished(round.boot), running == 0 ? 2 * quick : quick);
-    ahead_max = std::min({ahead, options_.prefetch_max, options_.claims_max});
+  const std::size_t slots = slot_count();
+  Room room{.now = slots - std::min(slots, running)};
+  // A lower cap for all leaves no room for claims that run ahead: workers outside draw on it too.
+  if (slots == options_.max_concurrency) {
+    room.ahead = room_ahead(round, false, running == 0);
+    room.ahead_outside = room_ahead(round, true, running == 0);
   }
-  const std::size_t waiting = running - std::min(running, threads);
-  return {.now = threads - std::min(threads, running), .ahead = ahead_max - std::min(ahead_max, waiting)};
+  return room;
 }
 
-std::size_t Node::slots() const {
+// Claims may run ahead of handlers, so that one commit serves many. By as many as were finished lately, or quickly
+// during the last commit, which on a slow disk is longer ago; by twice that if the handlers had nothing left to do.
+// Each runner by its own: who waits for somebody outside is slow, however quick the threads are.
+std::size_t Node::room_ahead(const Round& round, bool outside, bool all_idle) {
+  const auto quick = static_cast<std::size_t>(std::ranges::count_if(
+      settling_, [&](const Settling& settling) { return settling.quick && settling.run->outside == outside; }));
+  const std::size_t ahead = std::max(runs_.lately_finished(outside, round.boot), all_idle ? 2 * quick : quick);
+  const std::size_t most = std::min({ahead, options_.prefetch_max, options_.claims_max});
+  return most - std::min(most, runs_.waiting_ahead(outside));
+}
+
+std::size_t Node::slot_count() const {
   std::size_t all = options_.max_concurrency;
   if (const auto cap = rules_.config().max_concurrent_jobs) {
     all = *cap - std::min<std::size_t>(*cap, desk_.lease_count());  // workers outside count too
@@ -477,27 +516,48 @@ Result<void> Node::claim(Round& round) {
   std::vector<JobId> ids;
   ids.reserve(picks_.size());
   for (const ReadySet::Pick& pick : picks_) ids.push_back(pick.entry.id);
-  TRY_ASSIGN(claimed_, claim_of(round, {.worker = options_.worker, .in_process = true, .jobs = ids}));
+  TRY_ASSIGN(claimed_,
+             claim_of(round, {.worker = options_.worker, .in_process = true, .jobs = ids, .slots = free_picks_}));
   return {};
 }
 
 Result<Claimed> Node::claim_of(Round& round, const ClaimRequest& request) {
   TRY_ASSIGN(Claimed claimed, store_.jobs().claim(request));
   for (const Changed& one : claimed.overdue) changed(round, one);
+  // Picked where it stood before this very round moved it.
+  const std::vector<ReadySet::Pick>& picks = request.in_process ? picks_ : serving_.back().picks;
+  const auto stands_elsewhere = [&](const ReadyJob& job) {
+    if (round.added.empty()) return false;
+    const auto pick = std::ranges::find_if(picks, [&](const ReadySet::Pick& one) { return one.entry.id == job.id; });
+    return pick != picks.end() && pick->entry != entry_of(job) && round.has_added(job.id);
+  };
   for (const HeldJob& held : claimed.held) {
+    if (stands_elsewhere(held.job)) continue;
     round.on_commit.emplace_back([this, held] { planner_.hold(held); });
   }
   // The clock was set back, or somebody moved them: they wait again.
-  if (!mutant(Mutant::early_jobs_dropped)) TRY(dispatcher_.add(claimed.early, horizon(round.now), round.now));
+  std::erase_if(claimed.last, stands_elsewhere);
+  std::erase_if(claimed.early, stands_elsewhere);
+  // Memory knew nothing of its attempts: they wait for a slot of their own.
+  TRY(dispatcher_.add(claimed.last, horizon(round.now), round.now));
+  round.add_read_back(claimed.last);
+  if (mutant(Mutant::early_jobs_dropped)) return claimed;
+  TRY(dispatcher_.add(claimed.early, horizon(round.now), round.now));
+  round.add_read_back(claimed.early);
   return claimed;
 }
 
 // The attempt that a claim has made of a pick.
-RunPtr Node::picked(Round& round, const ReadySet::Pick& pick, LeasedJob job) const {
+RunPtr Node::picked(Round& round, const ReadySet::Pick& pick, LeasedJob job) {
   auto run = std::make_shared<Run>();
   run->job = std::move(job);
   run->place = pick.place;
   run->notifies = dispatcher_.ready().place(pick.place).notifies;
+  run->outside = dispatcher_.ready().waits_outside(pick.place);
+  // It was claimed where it stood before somebody moved it: where it stands now is nothing left.
+  for (const ReadyJob& moved : round.moved) {
+    if (moved.id == pick.entry.id && entry_of(moved) != pick.entry) dispatcher_.left(moved);
+  }
   round.tell(JobPicked{.job = run->job.id,
                        .tenant = run->job.tenant,
                        .type = run->job.type,
@@ -529,20 +589,6 @@ void Node::start(Round& round) {
     }
     runs_.add(run, round.boot);
     runner_->start(std::move(run));
-  }
-}
-
-// ---- Gates ------------------------------------------------------------------------------------------------------
-
-void Node::open_gates(const Round& round) {
-  const auto next = rules_.next_change();
-  if ((!next || *next > round.now) && !rules_.is_ahead_of(round.now)) return;
-  for (const RuleBook::Opened& opened : rules_.refresh(dispatcher_.ready(), round.now)) {
-    // All that one gate held would else start in the same instant.
-    for (const ReadySet::Pick& held : dispatcher_.ready().take_all(opened.tenant, opened.only_notifying)) {
-      if (mutant(Mutant::opening_forgets_jobs)) continue;
-      dispatcher_.add_later(held.place, held.entry, add_clamped(round.now, release_delay(held.entry.id)));
-    }
   }
 }
 
@@ -585,11 +631,9 @@ Counters Node::counters() const {
 }
 
 void Node::tell_levels(Round& round) {
-  round.tell(QueueDepth{.depth = dispatcher_.ready().size()});
-  // Of those that are claimed, as many run as there are threads; the rest was claimed ahead and waits for one.
-  const auto in_flight = std::min<std::size_t>(runs_.size(), options_.max_concurrency);
-  round.tell(InFlight{.in_flight = static_cast<std::uint32_t>(in_flight),
-                      .max_concurrency = static_cast<std::uint32_t>(slots())});
+  round.tell(QueueDepth{.depth = due_count(round.now)});
+  round.tell(InFlight{.in_flight = static_cast<std::uint32_t>(runs_.running()),
+                      .max_concurrency = static_cast<std::uint32_t>(slot_count())});
 }
 
 }  // namespace carillon

@@ -16,14 +16,18 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/bell.h"
 #include "engine/bulk.h"
 #include "engine/dispatcher.h"
 #include "engine/finished.h"
+#include "engine/holds.h"
 #include "engine/import_work.h"
 #include "engine/inbox.h"
 #include "engine/loader.h"
@@ -42,8 +46,8 @@ namespace carillon {
 
 // How much there is, and how late it is.
 struct NodeLevels {
-  std::size_t ready = 0;              // due, and not started
-  std::size_t in_flight = 0;          // attempts of this node
+  std::size_t ready = 0;              // queued and due: what the rows say, not what the memory may still hold
+  std::size_t in_flight = 0;          // handlers of this node that run
   std::size_t leases = 0;             // of workers outside
   std::optional<Instant> oldest_due;  // since when the one that waits longest is due
   Duration planner_lag{};             // since when the planner should have planned
@@ -56,11 +60,11 @@ class Node {
   struct Options {
     std::string worker = "engine";
     std::uint32_t max_concurrency = 8;
-    std::size_t prefetch_max = 1000;  // claims that may wait for a thread
+    std::size_t prefetch_max = 1000;  // claims that may wait for a slot, of each runner
     std::size_t claims_max = 1000;    // in one round
     Duration tick = std::chrono::seconds(1);
     Duration retention = std::chrono::days(7);
-    Duration prune_every = std::chrono::hours(1);
+    Duration prune_every = std::chrono::minutes(1);  // by the wall clock
     bool threaded = true;
     RuleBook::Base rules;
   };
@@ -83,6 +87,7 @@ class Node {
   void share_slots(Dispatcher::Serves waits_outside) { dispatcher_.share_slots(std::move(waits_outside)); }
   std::shared_ptr<Port> port();
   std::shared_ptr<FinishedQueue> finished() { return finished_; }
+  std::shared_ptr<Slots> slots() { return slots_; }
   Bell& bell() { return *bell_; }
 
   // ---- The driver ----
@@ -90,7 +95,7 @@ class Node {
   Duration step();
   // Jobs start from now on.
   void open();
-  // No job starts any more; those that wait for a thread are handed back.
+  // No job starts any more; those that wait for a slot are handed back.
   void begin_drain();
   // What still runs is handed back: not a failure, no attempt used. The next step writes it.
   void release_all();
@@ -126,7 +131,7 @@ class Node {
   std::optional<Duration> since_commit() const;
 
   // ---- For operations, inside of a round ----
-  NodeLevels levels(const Round& round) const;
+  NodeLevels levels(const Round& round);
   // What is theirs alone; how busy the node is, is not told.
   NodeLevels levels_of(const std::vector<std::string>& tenants, Instant now);
   Store& store() { return store_; }
@@ -144,8 +149,8 @@ class Node {
   void apply_document(Round& round, const DocumentKey& key, std::optional<std::string> body);
   // What `serve_only` says of this tenant ("": of any) has changed. After a commit, or on the driver's thread.
   void serving_changed(std::string_view tenant);
-  // Why nothing of this job's place starts, for explain.
-  std::optional<std::string> holds(const ReadyPlace& place, Instant now);
+  // What stands in the way of a job where it is, for explain.
+  PlaceHolds holds(const JobInfo& job, TypeId type, const Round& round);
 
   // ---- For workers outside, inside of a round ----
   void add_pull(const Round& round, const PullCallPtr& call);
@@ -153,9 +158,12 @@ class Node {
   Result<std::vector<Result<WordAnswer>>> settle_pulled(Round& round, const std::vector<PullWord>& words);
 
   const PullDesk& desk() const { return desk_; }
-  PullWorkers& workers() { return desk_.workers(); }  // any thread
+  PullWorkers& workers() { return desk_.workers(); }                     // any thread
+  void forget_pull(PullCallPtr call) { desk_.forget(std::move(call)); }  // any thread
   const RunTable& runs() const { return runs_; }
   const Dispatcher& dispatcher() const { return dispatcher_; }
+  // How many jobs are queued and due, of all or of one tenant: the one number of what waits. On the driver's thread.
+  std::size_t due_count(Instant now, std::optional<std::string_view> tenant = std::nullopt);
 
  private:
   class NodePort;
@@ -193,28 +201,37 @@ class Node {
   bool may_erase(BootTime boot) const;
   Result<void> write(Round& round);
   Result<void> write_settlements(Round& round);
+  Result<void> check_follow_ups(const Settling& settling) const;
   Result<std::vector<Result<Settled>>> say(Round& round, const std::vector<Settling>& said);
   void rest_limit(const Settling& settling, Instant now);
   void settled(Round& round, const Settling& settling, const Result<Settled>& answer);
   void told_settled(Round& round, const Settling& settling, const Settled& answer);
+  Result<void> write_begun(Round& round);
   Result<void> write_heartbeats(Round& round);
   Result<void> keep_up(Round& round);
   Result<std::size_t> reap(Round& round);
   Result<std::size_t> finish_overdue(Round& round);
   Result<void> recover_leases(Round& round);
+  // The memory of what is queued follows what was committed; what was not, is in doubt until the rows are asked.
+  void follow_queue(Round& round);
+  void doubt(const Round& round);
+  Result<void> settle_doubts(Round& round);
   Result<void> plan(Round& round);
   Result<void> add_ready(Round& round);
   void pick(const Round& round);
   struct Room {
-    std::size_t now = 0;    // threads that are free
-    std::size_t ahead = 0;  // claims that may wait for one
+    std::size_t now = 0;            // slots that are free
+    std::size_t ahead = 0;          // claims that may wait for one, to run here
+    std::size_t ahead_outside = 0;  // the same, to run outside
+    std::size_t& ahead_of(bool outside) { return outside ? ahead_outside : ahead; }
   };
   Room room_for_claims(const Round& round);
-  // How many attempts of its own may run at once: its threads, unless the cap for all leaves fewer.
-  std::size_t slots() const;
+  std::size_t room_ahead(const Round& round, bool outside, bool all_idle);
+  // How many attempts of its own may run at once: its own cap, unless the cap for all leaves fewer.
+  std::size_t slot_count() const;
   Result<void> claim(Round& round);
   Result<Claimed> claim_of(Round& round, const ClaimRequest& request);
-  RunPtr picked(Round& round, const ReadySet::Pick& pick, LeasedJob job) const;
+  RunPtr picked(Round& round, const ReadySet::Pick& pick, LeasedJob job);
   void start(Round& round);
   void free_caps(Run& run, bool tokens_too, Instant now);
   void lost(Run& run, Instant now);
@@ -239,18 +256,26 @@ class Node {
   void answer_pulls(BootTime boot);
   Result<std::string> owner_of(const std::vector<std::string>& tenants, JobId job);
   bool runs_here(JobId job, std::int64_t token) const;
-  // Hands back those of the attempts that wait for a thread.
+  // Hands back those of the attempts that wait for a slot.
   void take_back(const std::function<bool(const Run&)>& which);
   void hand_back(const RunPtr& run);
   static void tell_stale(Round& round, const Settling& settling);
   static void tell_stopped(Round& round, const Settling& settling);
   void changed(Round& round, const Changed& changed);
+  using GateKey = std::pair<std::string, GateKind>;  // whose it is; "": of all
   void open_gates(const Round& round);
+  void note_gates(const Round& round);
+  void count_held(const RuleBook::NotedGates::Opening& opened);
+  Result<void> write_gates(Round& round);
+  void tell_deferred(Round& round);
+  void note_told(const GateKey& gate, JobId job);
+  void note_put_back(const Run& run, std::string_view reason, Instant now);
+  std::optional<Instant> released_at(const JobInfo& job, Instant now) const;
   void tell(Round& round);
   void tell_levels(Round& round);
   void tell_ended(Round& round);
   bool is_delivery(const FinalizedSlot& slot);
-  static void tell_tick(Round& round);
+  void tell_tick(Round& round) const;
   Duration sleep_after(Instant now, BootTime boot);
   Instant horizon(Instant now) const;
   Duration tick() const { return rules_.config().check_interval.value_or(options_.tick); }
@@ -265,6 +290,7 @@ class Node {
   // Shared with handlers that may outlive the node.
   std::shared_ptr<Bell> bell_;
   std::shared_ptr<FinishedQueue> finished_;
+  std::shared_ptr<Slots> slots_;
   std::shared_ptr<NodePort> port_;
 
   Inbox inbox_;
@@ -280,6 +306,17 @@ class Node {
   RunTable runs_;
   PullDesk desk_;
 
+  // Gates that opened within kReleaseSpread.
+  struct Reopened {
+    RuleBook::Opened what;
+    Instant at;
+  };
+  std::vector<Reopened> reopened_;
+  bool gates_noted_ = false;                           // as far as their history goes, since all is loaded
+  std::set<std::string> gates_to_write_;               // whose history has changed
+  std::vector<Deferred> openings_to_tell_;             // with the next commit
+  std::map<GateKey, std::unordered_set<JobId>> told_;  // of gates that are closed: jobs that were told of by themselves
+
   bool draining_ = false;
   bool adopted_ = false;   // leases that were there at the start are known
   bool stepping_ = false;  // a round is under way
@@ -294,6 +331,7 @@ class Node {
   std::vector<Settling> settling_;
   RunTable::Due due_;
   std::vector<ReadySet::Pick> picks_;
+  std::size_t free_picks_ = 0;  // so many of them have a free slot; the rest waits for one
   Instant picked_at_;
   std::optional<Claimed> claimed_;
   std::vector<Serving> serving_;
@@ -301,7 +339,9 @@ class Node {
   BootTime claim_sent_{};
   Duration commit_took_{};  // the last one
   BootTime next_tick_{};
-  bool recover_ = false;        // a commit failed and its fate is unknown: leases of ours may be there
+  bool recover_ = false;  // a commit failed and its fate is unknown: leases of ours may be there
+  // Jobs of such commits, each with what stands for it, if something does.
+  std::unordered_map<JobId, std::optional<ReadySet::Pick>> doubts_;
   std::uint32_t failures_ = 0;  // of commits, in a row
   BootTime failing_since_{};    // the first of them
   std::atomic<BootTime> committed_at_ = BootTime::min();

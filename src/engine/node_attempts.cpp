@@ -1,12 +1,17 @@
 // The half of a node that deals with attempts: how they end, how they are kept, what becomes of those that are lost.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
+#include <unordered_set>
 
 #include "base/hole.h"
 #include "base/mutant.h"
 #include "engine/node.h"
 #include "engine/settlement.h"
+#include "engine/told_error.h"
 
 namespace carillon {
 
@@ -69,11 +74,33 @@ Result<void> Node::write_settlements(Round& round) {
   return {};
 }
 
+// What an attempt that is over says once more is answered as at first: only one that runs is refused.
+Result<void> Node::check_follow_ups(const Settling& settling) const {
+  if (!settling.run || settling.run->over) return {};
+  const std::vector<NewJob>& then = settling.settlement.then;
+  for (std::size_t i = 0; i < then.size(); ++i) {
+    auto known = rules_.check_limits(settling.run->job.tenant, then[i].options.limits);
+    if (known) continue;
+    known.error().field = fmt::format("then[{}].limits", i);
+    return known;
+  }
+  return {};
+}
+
 Result<std::vector<Result<Settled>>> Node::say(Round& round, const std::vector<Settling>& said) {
   std::vector<Settlement> words;
   words.reserve(said.size());
-  for (const Settling& settling : said) words.push_back(settling.settlement);
+  std::map<std::size_t, Error> refused;
+  for (std::size_t i = 0; i < said.size(); ++i) {
+    const auto known = check_follow_ups(said[i]);
+    if (!known) refused.emplace(i, known.error());
+    if (known) words.push_back(said[i].settlement);
+  }
   auto answers = store_.jobs().settle(words);
+  for (const auto& [i, error] : refused) {
+    answers.insert(answers.begin() + static_cast<std::ptrdiff_t>(i), std::unexpected(error));
+    words.insert(words.begin() + static_cast<std::ptrdiff_t>(i), said[i].settlement);
+  }
   for (std::size_t i = 0; i < answers.size(); ++i) {
     if (!answers[i]) continue;
     round.add_ready(answers[i]->ready);
@@ -146,7 +173,8 @@ void Node::tell_stopped(Round& round, const Settling& settling) {
                         .attempt = run.job.attempt,
                         .duration = duration_of(run, round.boot),
                         .result = settling.settlement.end.result,
-                        .error_class = settling.settlement.error.error_class});
+                        .error_class = settling.settlement.error.error_class,
+                        .error = told_error(settling.settlement.error.message, run.job.payload)});
 }
 
 void Node::told_settled(Round& round, const Settling& settling, const Settled& answer) {
@@ -158,6 +186,14 @@ void Node::told_settled(Round& round, const Settling& settling, const Settled& a
       round.tell(JobChanged{.job = ready.id, .tenant = run.job.tenant, .state = JobState::queued});
     }
   }
+  for (std::size_t i = 0; i < answer.then.size(); ++i) {
+    const FollowedUp& one = answer.then[i];
+    if (!one.deduplicated && !one.error) continue;
+    round.tell(EnqueueIgnored{.job = one.id,
+                              .tenant = run.job.tenant,
+                              .type = word.then[i].type,
+                              .reason = one.error ? "idempotency_conflict" : "idempotency_key"});
+  }
   const bool completed = answer.state == JobState::done || answer.state == JobState::skipped;
   if (word.defer && is_final(answer.state)) {
     // It was to be put back and ended instead: cancelled, or past its deadline.
@@ -166,6 +202,7 @@ void Node::told_settled(Round& round, const Settling& settling, const Settled& a
     round.tell(StaleWord{.job = run.job.id, .tenant = run.job.tenant, .success = true});
     tell_stopped(round, settling);
   } else if (word.defer) {
+    note_put_back(run, word.defer->reason, round.now);
     round.tell(Deferred{
         .job = run.job.id, .tenant = run.job.tenant, .reason = word.defer->reason, .until = word.defer->until});
   } else if (result == AttemptResult::rate_limited) {
@@ -208,6 +245,18 @@ void Node::collect_due(const Round& round) {
     run->ending = true;
     settling_.push_back({.run = run, .settlement = timeout_of(*run), .thread_is_back = false});
   }
+}
+
+// Before leases are looked at that have run out: one that has begun is lost as any other is.
+Result<void> Node::write_begun(Round& round) {
+  if (runs_.begun().empty()) return {};
+  std::vector<LeaseKey> begun;
+  for (const RunPtr& run : runs_.begun()) {
+    if (!run->over && !run->ending) begun.push_back({.job = run->job.id, .token = run->job.token});
+  }
+  TRY(store_.jobs().begun(begun));
+  round.on_commit.emplace_back([this] { runs_.begun_is_stored(); });
+  return {};
 }
 
 Result<void> Node::write_heartbeats(Round& round) {
@@ -302,11 +351,10 @@ Result<std::size_t> Node::reap(Round& round) {
 
 Result<std::size_t> Node::finish_overdue(Round& round) {
   if (mutant(Mutant::deadline_ignored)) return 0;
-  const auto why = [&](const Lane& lane, TypeId type, bool notifies) {
+  const auto why = [&](const Lane& lane, TypeId /*type*/, bool notifies) {
     if (rules_.closed_for(lane.tenant, notifies, round.now)) return VerdictReason::gated;
-    const auto held =
-        holds({.tenant = lane.tenant, .queue = lane.queue, .type = type, .notifies = notifies}, round.now);
-    return held == "paused" ? VerdictReason::paused : VerdictReason::deadline;
+    const bool paused = rules_.is_paused(lane.tenant) || dispatcher_.ready().is_queue_closed(lane.tenant, lane.queue);
+    return paused ? VerdictReason::paused : VerdictReason::deadline;
   };
   TRY_ASSIGN(const std::vector<Changed> finished, store_.jobs().finish_overdue(kUpkeepMax, why));
   for (const Changed& one : finished) changed(round, one);
@@ -347,6 +395,82 @@ Result<void> Node::recover_leases(Round& round) {
     for (const RunPtr& run : desk_.all_leases()) {
       if (!held_outside.contains({run->job.id, run->job.token})) lost(*run, now);
     }
+  });
+  return {};
+}
+
+// ---- What is queued
+// --------------------------------------------------------------------------------------------------
+
+void Node::follow_queue(Round& round) {
+  // What is known of a job now is no doubt any more: `left` is told already.
+  const auto no_doubt = [&](JobId job, const ReadyJob* left) {
+    const auto doubt = doubts_.find(job);
+    if (doubt == doubts_.end()) return;
+    const auto& stood = doubt->second;
+    if (stood && (left == nullptr || stood->entry != entry_of(*left))) dispatcher_.left(*stood);
+    doubts_.erase(doubt);
+  };
+  std::unordered_set<JobId> ids;
+  for (const LeftQueue& left : round.left) {
+    dispatcher_.left(left.job);
+    planner_.left(left);
+    ids.insert(left.job.id);
+    if (!doubts_.empty()) no_doubt(left.job.id, &left.job);
+  }
+  if (ids.empty() && doubts_.empty()) return;
+  for (const ReadyJob& job : round.added) {
+    if (ids.contains(job.id) || doubts_.contains(job.id)) round.moved.push_back(job);
+    if (!doubts_.empty()) no_doubt(job.id, nullptr);
+  }
+}
+
+// Nothing of it is to be counted; but if only the answer was lost, it is there.
+void Node::doubt(const Round& round) {
+  std::unordered_map<JobId, ReadyEntry> added;
+  for (const ReadyJob& job : round.added) {
+    dispatcher_.left(job);
+    added.insert_or_assign(job.id, entry_of(job));
+  }
+  // What stood before the round stands on, until the rows say otherwise.
+  const auto stands = [&](const std::optional<ReadySet::Pick>& at) {
+    if (!at) return;
+    const auto made = added.find(at->entry.id);
+    if (made == added.end() || made->second != at->entry) doubts_.try_emplace(at->entry.id, at);
+  };
+  for (const LeftQueue& left : round.left) stands(dispatcher_.standing(left.job));
+  for (const ReadySet::Pick& pick : picks_) stands(pick);
+  for (const Serving& serving : serving_) {
+    for (const ReadySet::Pick& pick : serving.picks) stands(pick);
+  }
+  for (const auto& [id, entry] : added) doubts_.try_emplace(id);
+  for (const ReadyJob& job : round.read_back) dispatcher_.left(job);
+}
+
+Result<void> Node::settle_doubts(Round& round) {
+  if (doubts_.empty()) return {};
+  std::unordered_set<JobId> known;
+  for (const ReadyJob& job : round.ready) known.insert(job.id);
+  for (const ReadyJob& job : planner_.released()) known.insert(job.id);
+  std::vector<JobId> asked;
+  for (const auto& [id, stood] : doubts_) {
+    if (!known.contains(id)) asked.push_back(id);
+  }
+  TRY_ASSIGN(const std::vector<ReadyJob> queued, store_.jobs().queued(asked));
+  std::unordered_set<JobId> as_they_stood;
+  for (const ReadyJob& job : queued) {
+    const auto& stood = doubts_.at(job.id);
+    if (stood && stood->entry == entry_of(job)) {
+      as_they_stood.insert(job.id);
+    } else {
+      round.ready.push_back(job);
+    }
+  }
+  round.on_commit.emplace_back([this, as_they_stood = std::move(as_they_stood)] {
+    for (const auto& [id, stood] : doubts_) {
+      if (stood && !as_they_stood.contains(id)) dispatcher_.left(*stood);
+    }
+    doubts_.clear();
   });
   return {};
 }
@@ -413,7 +537,6 @@ Result<void> Node::plan(Round& round) {
              planner_.step(round, {.schedules_max = kSchedulesMax, .leave_deliveries = cutoffs_are_behind_}));
   round.tick.duration += clock_.boot() - begun;
   round.tick.users_scanned += stepped.looked_at;
-  round.tick.eligible_in_window += stepped.eligible;
   return {};
 }
 

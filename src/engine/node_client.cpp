@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 
 #include "engine/job_info.h"
 #include "engine/settlement.h"
@@ -36,7 +35,7 @@ EnqueuedJob NodeClient::enqueued(Round& round, const NewJob& job, const Enqueued
   if (made.deduplicated) {
     round.tell(EnqueueIgnored{.job = made.id, .tenant = job.tenant, .type = job.type, .reason = "idempotency_key"});
   } else {
-    if (made.state == JobState::queued) round.ready.push_back(made.ready);
+    if (made.state == JobState::queued && !made.was_stored) round.ready.push_back(made.ready);
     round.tell(JobChanged{.job = made.id, .tenant = job.tenant, .state = made.state});
   }
   return {.id = made.id, .deduplicated = made.deduplicated, .state = made.state};
@@ -45,6 +44,7 @@ EnqueuedJob NodeClient::enqueued(Round& round, const NewJob& job, const Enqueued
 Result<EnqueuedJob> NodeClient::enqueue(const JobRequest& job) {
   return node_.call<EnqueuedJob>([&](Round& round) -> Result<EnqueuedJob> {
     const NewJob wanted = new_job_of(job, round.now);
+    TRY(node_.rules().check_limits(wanted.tenant, wanted.options.limits));
     TRY_ASSIGN(const Enqueued made, std::move(node_.store().jobs().enqueue(std::array{wanted}).front()));
     return enqueued(round, wanted, made);
   });
@@ -54,7 +54,10 @@ Result<std::vector<EnqueuedJob>> NodeClient::enqueue_all(std::span<const JobRequ
   return node_.call<std::vector<EnqueuedJob>>([&](Round& round) -> Result<std::vector<EnqueuedJob>> {
     std::vector<NewJob> wanted;
     wanted.reserve(jobs.size());
-    for (const JobRequest& job : jobs) wanted.push_back(new_job_of(job, round.now));
+    for (const JobRequest& job : jobs) {
+      wanted.push_back(new_job_of(job, round.now));
+      TRY(node_.rules().check_limits(wanted.back().tenant, wanted.back().options.limits));
+    }
     TRY_ASSIGN(const std::vector<Enqueued> made, node_.store().jobs().enqueue_all(wanted));
     std::vector<EnqueuedJob> answers;
     answers.reserve(made.size());
@@ -117,7 +120,7 @@ Result<EnqueuedJob> NodeClient::rerun(std::string_view tenant, JobId id) {
   // It is no occurrence, and nobody waits for its key.
   options.origin = Origin::manual;
   options.parent = like.row.id;
-  options.idempotency_key.clear();
+  options.idempotency_key.reset();
   options.unique_until = {};
   options.key.clear();
   const NewJob job{.tenant = like.lane.tenant,
@@ -137,7 +140,6 @@ Result<JobState> NodeClient::change(std::string_view tenant, JobId id, std::opti
                                     std::optional<Instant> run_at) {
   return write<JobState>({tenant, "job.change", format_job_id(id)}, [&](Round& round) -> Result<Done<JobState>> {
     TRY_ASSIGN(const Changed change, node_.store().jobs().patch(tenant, id, {.priority = priority, .run_at = run_at}));
-    std::ranges::copy(change.ready, std::back_inserter(round.reprioritized));
     return Done<JobState>{changed(node_, round, tenant, change), trail_of(change.before, change.after)};
   });
 }
@@ -145,6 +147,7 @@ Result<JobState> NodeClient::change(std::string_view tenant, JobId id, std::opti
 // ---- Bulk work ----------------------------------------------------------------------------------------------------
 
 Result<BulkInfo> NodeClient::bulk(const BulkRequest& request) {
+  TRY(check_meant(request));
   // Before the round: it is for the bar that shows how far the work is, and nothing rests on it.
   Store& store = node_.store();
   const BulkWork::Begin begin{.request = request,

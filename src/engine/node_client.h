@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/audit_detail.h"
+#include "core/schedule.h"
 #include "engine/node.h"
 
 namespace carillon {
@@ -53,8 +54,8 @@ class NodeClient final : public Client {
   Result<ScheduleInfo> resume(std::string_view tenant, std::string_view name) override;
   Result<void> delete_schedule(std::string_view tenant, std::string_view name) override;
   Result<EnqueuedJob> trigger(std::string_view tenant, std::string_view name, const TriggerOptions& options) override;
-  Result<std::vector<PreviewTime>> preview(std::string_view tenant, std::string_view name, std::size_t count,
-                                           std::string_view subject) override;
+  Result<Preview> preview(std::string_view tenant, std::string_view name, std::size_t count,
+                          std::string_view subject) override;
   Result<Explanation> explain_schedule(std::string_view tenant, std::string_view name,
                                        std::string_view subject) override;
   Result<BulkInfo> backfill(std::string_view tenant, std::string_view name, const BackfillRequest& request) override;
@@ -103,6 +104,8 @@ class NodeClient final : public Client {
 
   Result<JobState> act(std::string_view tenant, std::string_view word, JobAction action, JobId id);
   Result<ScheduleInfo> info_of(const ScheduleRow& row);
+  // That its jobs name and nobody has.
+  std::vector<std::string> missing_limits_of(std::string_view tenant, const Schedule& schedule);
   Result<SubjectInfo> info_of(const ScheduleRow& row, const Schedule& schedule, const SubjectRow& subject);
   static constexpr std::size_t kGapsShown = 100;
   // Of windows, the newest.

@@ -49,7 +49,9 @@ void Node::serving_changed(std::string_view tenant) {
 // ---------------------------------------------------------------------------------------------------------
 
 void Node::add_pull(const Round& round, const PullCallPtr& call) {
-  desk_.workers().seen({.tenants = call->request.filter.tenants, .name = call->request.worker}, round.now);
+  const PullWorkers::Key worker{.tenants = call->request.filter.tenants, .name = call->request.worker};
+  desk_.workers().seen(worker, round.now);
+  desk_.workers().asked(worker, call->request.filter, round.boot + call->request.wait);
   desk_.add(call, dispatcher_, round.boot);
 }
 
@@ -129,12 +131,14 @@ void Node::start_pulls(Round& round) {
 
 void Node::hand_out(const Round& round, const PullCallPtr& call, const std::vector<RunPtr>& runs) {
   const bool is_there = call->begin_answer();
+  const PullWorkers::Key worker{.tenants = call->request.filter.tenants, .name = call->request.worker};
+  desk_.workers().asked(worker, call->request.filter, round.boot);
   std::vector<PulledJob> jobs;
   for (const RunPtr& run : runs) {
     run->pulled = true;
     run->phase = Run::Phase::started;
     if (is_there) run->started_boot = round.boot;
-    desk_.lease(run, {.tenants = call->request.filter.tenants, .name = call->request.worker});
+    desk_.lease(run, worker);
     if (is_there) {
       jobs.push_back({.job = run->job, .lease_until = run->job.lease_until});
     } else {
@@ -306,6 +310,7 @@ Result<std::vector<Result<WordAnswer>>> Node::settle_pulled(Round& round, const 
       const bool is_queued = one->state == JobState::queued;
       answer = WordAnswer{
           .id = one->id, .state = one->state, .run_at = is_queued ? std::optional(one->run_at) : std::nullopt};
+      if (!said[i].settlement.then.empty()) answer->then = one->then;
       if (said[i].run) rest_limit(said[i], round.now);
     } else {
       answer = std::unexpected(one.error());

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <ranges>
 
+#include "base/check.h"
 #include "base/mutant.h"
 
 namespace carillon {
@@ -22,6 +23,7 @@ constexpr std::size_t kCancelAtOnce = 1000;
 // How often a schedule that is about to change is planned first: each round takes up to a thousand occurrences.
 // Subjects that are not reached are planned by the definition that was replaced, when their turn comes.
 constexpr int kRoundsBeforeChangeMax = 100;
+constexpr std::string_view kDeliveryWord = R"("delivery")";
 
 }  // namespace
 
@@ -76,12 +78,32 @@ void Planner::forget_traits(Round& round, ScheduleId id) {
   });
 }
 
+void Planner::count_open_days(Round& round, const ScheduleRow& row) {
+  bool delivers = false;
+  // Most deliver nothing, and need not be compiled to say so.
+  if (row.definition.find(kDeliveryWord) != std::string::npos) {
+    const auto compiled = compiler_.compile(row);
+    delivers = compiled && std::holds_alternative<DeliveryTrigger>((*compiled)->schedule.trigger);
+  }
+  round.on_commit.emplace_back([this, id = row.id, delivers] {
+    if (delivers) {
+      open_days_.look_up_later(id);
+    } else {
+      open_days_.forget(id);
+    }
+  });
+}
+
 void Planner::forget(Round& round, ScheduleId id) {
   round.on_commit.emplace_back([this, id] {
+    open_days_.forget(id);
     erase_entry(id);
     compiler_.forget(id);
     replans_.erase(id);
-    held_.erase(held_.lower_bound(HeldKey(id, "")), held_.lower_bound(HeldKey(ScheduleId{id.value + 1}, "")));
+    const auto first = held_.lower_bound(HeldKey(id, ""));
+    const auto last = held_.lower_bound(HeldKey(ScheduleId{id.value + 1}, ""));
+    for (auto held = first; held != last; ++held) take(held_counts_, held->second.tenant, held->second.jobs.size());
+    held_.erase(first, last);
   });
 }
 
@@ -92,12 +114,59 @@ void Planner::release_subject(Round& round, ScheduleId schedule, std::string_vie
 void Planner::release(const HeldKey& key) {
   const auto held = held_.find(key);
   if (held == held_.end()) return;
-  std::ranges::copy(held->second | std::views::values, std::back_inserter(released_));
+  const auto& [tenant, jobs] = held->second;
+  std::ranges::copy(jobs | std::views::values, std::back_inserter(released_));
+  take(held_counts_, tenant, jobs.size());
+  released_counts_[tenant] += jobs.size();
   held_.erase(held);
+}
+
+void Planner::forget_released() {
+  released_ = {};
+  released_counts_.clear();
+}
+
+void Planner::take(Counts& counts, const std::string& tenant, std::size_t count) {
+  const auto found = counts.find(tenant);
+  CHECK(found != counts.end() && found->second >= count);
+  found->second -= count;
+  if (found->second == 0) counts.erase(found);
+}
+
+std::size_t Planner::held_count(Instant now, std::optional<std::string_view> tenant) const {
+  const auto sum = [&](const Counts& counts) {
+    std::size_t all = 0;
+    for (const auto& [name, count] : counts) all += !tenant || name == *tenant ? count : 0;
+    return all;
+  };
+  const std::size_t released = sum(released_counts_);
+  if (now >= held_to_) return released + sum(held_counts_);
+  // The clock was set back: some of them are not due any more.
+  std::size_t due = 0;
+  for (const auto& [key, held] : held_) {
+    if (tenant && held.tenant != *tenant) continue;
+    due += static_cast<std::size_t>(
+        std::ranges::count_if(held.jobs, [&](const auto& job) { return job.second.run_at <= now; }));
+  }
+  return released + due;
+}
+
+void Planner::left(const LeftQueue& left) {
+  if (!left.schedule || held_.empty()) return;
+  for (const std::string& subject : {std::string(), left.subject}) {
+    const auto held = held_.find(HeldKey(left.schedule, subject));
+    if (held == held_.end()) continue;
+    const auto job = held->second.jobs.find(left.job.id);
+    if (job == held->second.jobs.end() || job->second != left.job) continue;
+    take(held_counts_, held->second.tenant, 1);
+    held->second.jobs.erase(job);
+    if (held->second.jobs.empty()) held_.erase(held);
+  }
 }
 
 void Planner::load_again() {
   loaded_to_ = followers_to_ = {};
+  open_days_.forget_all();
   // A subject may have been enabled by a commit whose answer was lost. What is held by subjects is let go: a claim
   // holds again what is still to wait.
   for (auto held = held_.begin(); held != held_.end();) {
@@ -107,7 +176,10 @@ void Planner::load_again() {
 }
 
 void Planner::hold(const HeldJob& held) {
-  held_[HeldKey(held.schedule, held.subject)].insert_or_assign(held.job.id, held.job);
+  Held& at = held_[HeldKey(held.schedule, held.subject)];
+  at.tenant = held.tenant;
+  held_to_ = std::max(held_to_, held.job.run_at);
+  if (at.jobs.insert_or_assign(held.job.id, held.job).second) ++held_counts_[held.tenant];
   const auto found = entries_.find(held.schedule);
   if (found == entries_.end() || !held.until || *held.until == kInstantMax) return;
   // It is woken when the pause ends, also if it was woken before and the clock was set back since.
@@ -168,7 +240,9 @@ Result<bool> Planner::load(Round& round) {
   TRY_ASSIGN(const std::vector<ScheduleHead> heads, store_.plans().schedule_heads(loaded_to_, kLoadPage));
   for (const ScheduleHead& head : heads) {
     auto row = store_.plans().schedule(head.schedule);
-    if (row) remember(round, *row, head.next_at);
+    if (!row) continue;
+    remember(round, *row, head.next_at);
+    count_open_days(round, *row);
   }
   if (!heads.empty()) round.on_commit.emplace_back([this, last = heads.back().schedule] { loaded_to_ = last; });
   return heads.size() < kLoadPage;
@@ -202,7 +276,6 @@ Result<Planner::Stepped> Planner::step(Round& round, const Step& asked) {
         continue;
       }
       whole.looked_at += one->looked_at;
-      whole.eligible += one->eligible;
       left -= std::min<std::size_t>(left, one->looked_at);
       if (one->is_behind) served_ = id;
     } else if (row.error().code == ErrorCode::not_found) {
@@ -222,21 +295,15 @@ Result<Planner::Stepped> Planner::plan_schedule(Round& round, const ScheduleRow&
     return Stepped{};
   }
   TRY_ASSIGN(const std::vector<SubjectRow> subjects, store_.plans().subjects_due(row.id, round.now, most));
-  SubjectPlanner::Planned planned;
+  std::size_t planned = 0;
   if (replans_.contains(row.id)) {
-    for (const SubjectRow& subject : subjects) {
-      const std::uint64_t enqueued_before = round.tick.enqueued;
-      TRY(plan_subject(round, {row, **compiled}, subject));
-      ++planned.subjects;
-      if (round.tick.enqueued > enqueued_before) ++planned.eligible;
-    }
+    for (const SubjectRow& subject : subjects) TRY(plan_subject(round, {row, **compiled}, subject));
+    planned = subjects.size();
   } else {
     TRY_ASSIGN(planned, subjects_.plan_all(round, {row, **compiled}, subjects, round.now));
   }
   TRY(remember(round, row));
-  return Stepped{.looked_at = planned.subjects,
-                 .eligible = planned.eligible,
-                 .is_behind = subjects.size() == most || planned.subjects < subjects.size()};
+  return Stepped{.looked_at = planned, .is_behind = subjects.size() == most || planned < subjects.size()};
 }
 
 Result<void> Planner::plan_subject(Round& round, const Ruling& ruling, const SubjectRow& subject) {

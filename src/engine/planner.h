@@ -20,6 +20,7 @@
 #include "core/subject.h"
 #include "engine/bulk.h"
 #include "engine/import_lines.h"
+#include "engine/open_days.h"
 #include "engine/replan.h"
 #include "engine/round.h"
 #include "engine/rule_book.h"
@@ -59,10 +60,15 @@ class Planner {
   };
   struct Stepped {
     std::uint64_t looked_at = 0;  // subjects
-    std::uint64_t eligible = 0;   // of these, such as became jobs
     bool is_behind = false;       // there may be more due than was planned
   };
   Result<Stepped> step(Round& round, const Step& asked);
+
+  // Deliveries in their window. Each round looks up, before it writes, what is not known yet; tells it; and lets the
+  // memory follow once it is committed.
+  Result<void> look_up_open_days(const Round& round) { return open_days_.look_up(store_.plans(), round.now); }
+  std::uint64_t open_days(const Round& round) const { return open_days_.count_with(round.open_days); }
+  void committed(const Round& round) { open_days_.apply(round.open_days); }
 
   // ---- What people ask ----
   struct Put {
@@ -145,9 +151,13 @@ class Planner {
 
   // Jobs of a schedule that is paused or disabled, or of such a subject, wait here, in memory, until it goes on.
   void hold(const HeldJob& held);
+  // One of them does not stand so any more.
+  void left(const LeftQueue& left);
+  // How many of them are due, those included that go on now: of all, or of one tenant.
+  std::size_t held_count(Instant now, std::optional<std::string_view> tenant) const;
   // Those that go on now. They stay in the memory whatever becomes of the round that takes them over.
   const std::vector<ReadyJob>& released() const { return released_; }
-  void forget_released() { released_ = {}; }
+  void forget_released();
 
  private:
   // What is known of a kind without looking at the definition again.
@@ -178,6 +188,7 @@ class Planner {
 
   // ---- Schedules ----
   Result<void> check_after(std::string_view tenant, const Schedule& schedule);
+  Result<void> check_limits_of(std::string_view tenant, const Schedule& schedule, const ScheduleRow* before);
   Result<void> check_definition(const Put& put, const Schedule& schedule, const ScheduleRow* before, Instant now);
   Result<ScheduleRow> take_effect(Round& round, ScheduleRow row, const ScheduleRow* before);
   Result<void> anchor_only_subject(Round& round, const Ruling& ruling, const SubjectChange& change);
@@ -211,6 +222,8 @@ class Planner {
   Result<void> remember(Round& round, const ScheduleRow& row);
   void remember(Round& round, const ScheduleRow& row, std::optional<Instant> next_at);
   void forget_traits(Round& round, ScheduleId id);
+  // Its open days are counted from the next round on, if it delivers.
+  void count_open_days(Round& round, const ScheduleRow& row);
   void forget(Round& round, ScheduleId id);
   void release_subject(Round& round, ScheduleId schedule, std::string_view subject);
   void release(const HeldKey& key);
@@ -227,8 +240,19 @@ class Planner {
   std::map<ScheduleId, Entry> entries_;
   std::set<std::pair<Instant, ScheduleId>> due_;
   std::map<std::pair<std::string, std::string>, std::set<ScheduleId>> followers_;  // by tenant and name
-  std::map<HeldKey, std::map<JobId, ReadyJob>> held_;  // a job may be met twice after a commit that failed
+  struct Held {
+    std::string tenant;
+    std::map<JobId, ReadyJob> jobs;  // one may be met twice after a commit that failed
+  };
+  std::map<HeldKey, Held> held_;
   std::vector<ReadyJob> released_;
+  OpenDays open_days_;
+  // By tenant: of those that are held, and of those that go on.
+  using Counts = std::map<std::string, std::size_t, std::less<>>;
+  static void take(Counts& counts, const std::string& tenant, std::size_t count);
+  Counts held_counts_;
+  Instant held_to_ = kInstantMin;  // all that are held are due by then
+  Counts released_counts_;
   std::uint64_t zone_changes_ = 0;
   std::map<ScheduleId, std::uint64_t> rezone_;  // by which change
   std::map<ScheduleId, Replan> replans_;

@@ -62,6 +62,22 @@ Result<void> Planner::check_after(std::string_view tenant, const Schedule& sched
   return {};
 }
 
+Result<void> Planner::check_limits_of(std::string_view tenant, const Schedule& schedule, const ScheduleRow* before) {
+  const auto limits_of = [](const Schedule& one, bool at_cutoff) {
+    if (!at_cutoff) return one.job.options.limits;
+    return one.on_cutoff ? one.on_cutoff->options.limits : std::vector<std::string>();
+  };
+  const auto known = before ? parse_schedule(before->definition) : Result<Schedule>(Schedule());
+  for (const bool at_cutoff : {false, true}) {
+    const auto named_before = known ? limits_of(*known, at_cutoff) : std::vector<std::string>();
+    if (auto there = rules_.check_limits(tenant, limits_of(schedule, at_cutoff), named_before); !there) {
+      there.error().field = at_cutoff ? "on_cutoff.limits" : "job.limits";
+      return std::unexpected(std::move(there).error());
+    }
+  }
+  return {};
+}
+
 // Judged before it is written: a rule that never fires is refused; one without a further time only if it is new
 // (invariant 26).
 Result<void> Planner::check_definition(const Put& put, const Schedule& schedule, const ScheduleRow* before,
@@ -70,6 +86,7 @@ Result<void> Planner::check_definition(const Put& put, const Schedule& schedule,
     return std::unexpected(about_field("trigger.schedule", std::move(checked).error()));
   }
   TRY(check_windows(schedule, rules_.windows()));
+  TRY(check_limits_of(put.tenant, schedule, before));
   if (before) {
     const auto compiled = compiler_.compile(*before);
     if (compiled && (*compiled)->schedule.fan_out != schedule.fan_out) {
@@ -133,6 +150,7 @@ Result<ScheduleRow> Planner::take_effect(Round& round, ScheduleRow row, const Sc
   }
   TRY(remember(round, row));
   forget_traits(round, row.id);
+  count_open_days(round, row);
   return row;
 }
 
@@ -225,7 +243,7 @@ Result<EnqueuedJob> Planner::trigger(Round& round, std::string_view tenant, std:
   }
   if (!plans_by_subject(schedule.trigger) && !schedule.fan_out) {
     NewJob job = manual_job(tenant, schedule, kOnlySubject, options.payload, options.priority);
-    job.options.idempotency_key = push.key;
+    if (!push.key.empty()) job.options.idempotency_key = push.key;
     return enqueue(round, std::move(job), push);
   }
   // The same push again finds what it did, and does nothing: it may have run a job that was there before.
@@ -311,12 +329,11 @@ Result<EnqueuedJob> Planner::run_open_job(Round& round, const ScheduleRow& row, 
   TRY_ASSIGN(const Changed changed, std::move(jobs.act(row.tenant, action, std::array{open.id}).front()));
   note_cancelled(round, row.tenant, {changed});
   // Somebody waits for it: it is not later in turn than what is made by hand.
-  const auto entry = std::ranges::find(changed.ready, open.id, &ReadyJob::id);
+  const int now = changed.after.priority;
   const int wanted = priority.value_or(kPriorityManual);
-  if (entry != changed.ready.end() && (priority ? entry->priority != wanted : entry->priority > wanted)) {
+  if (changed.state == JobState::queued && (priority ? now != wanted : now > wanted)) {
     TRY_ASSIGN(const Changed patched, jobs.patch(row.tenant, open.id, {.priority = wanted, .run_at = {}}));
     round.add_ready(patched.ready);
-    std::ranges::copy(patched.ready, std::back_inserter(round.reprioritized));
   }
   return EnqueuedJob{.id = open.id, .deduplicated = true, .state = changed.state};
 }

@@ -76,6 +76,10 @@ Result<Planner::SubjectChanged> Planner::put_subject(Round& round, const Subject
   text.subject = call.subject;
   TRY(check_subject_name(text.subject));
   TRY(check_subject(text, compiled->schedule, rules_.windows()));
+  if (text.overrides.limits) {
+    TRY_ASSIGN(const SubjectOverrides before, known ? read_overrides(known->overrides) : Result<SubjectOverrides>());
+    TRY(rules_.check_limits(call.tenant, *text.overrides.limits, before.limits.value_or(std::vector<std::string>())));
+  }
   if (known) TRY(check_cursor_of(ruling, text, *known, round.now));
   TRY_ASSIGN(PutSubject put, known ? change_subject(round, ruling, text, *known) : make_subject(round, ruling, text));
   TRY(remember(round, row));
@@ -202,6 +206,7 @@ Result<void> Planner::check_import(Round& round, std::string_view tenant, std::s
     auto checked = [&]() -> Result<void> {
       TRY(check_subject_name(text.subject));
       TRY(check_subject(text, compiled->schedule, rules_.windows()));
+      if (text.overrides.limits) TRY(rules_.check_limits(tenant, *text.overrides.limits));
       if (text.overrides.timezone && compiled->timetable) {
         // The rule may have no time in this zone.
         const SubjectRow draft{.schedule = row.id, .subject = text.subject};

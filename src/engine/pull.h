@@ -64,6 +64,9 @@ struct WordAnswer {
   JobId id;
   JobState state = JobState::done;
   std::optional<Instant> run_at;  // of queued
+  // What became of the follow-ups that were asked for, in their order; none if the job has not ended as done or
+  // skipped.
+  std::optional<std::vector<FollowedUp>> then;
 };
 
 struct PullWorker {

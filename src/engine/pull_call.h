@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <functional>
+#include <list>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -25,7 +26,8 @@ struct PullCall {
 
   // Only the node.
   BootTime ends{};
-  std::shared_ptr<PullGroup> group;
+  std::shared_ptr<PullGroup> group;                         // in which it waits
+  std::list<std::shared_ptr<PullCall>>::iterator in_group;  // its place there
 
   bool is_waiting() const { return phase_.load() == Phase::waiting; }
   // True for one caller, of all that call either: who gets true from the first calls `done`.

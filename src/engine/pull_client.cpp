@@ -79,7 +79,9 @@ bool PullClient::forget(std::uint64_t call) {
     found = std::move(open->second);
     calls_->open.erase(open);
   }
-  return found->forget();
+  if (!found->forget()) return false;
+  node_.forget_pull(std::move(found));
+  return true;
 }
 
 void PullClient::extend(std::vector<PullBeat> beats, ExtendDone done) {

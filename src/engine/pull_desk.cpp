@@ -1,6 +1,9 @@
 #include "engine/pull_desk.h"
 
 #include <algorithm>
+#include <iterator>
+
+#include "base/hole.h"
 
 namespace carillon {
 
@@ -28,12 +31,15 @@ void PullDesk::note_look(PullGroup& group) {
   has_to_look_ = true;
 }
 
+// Called when one more is made. Not each time: where very many wait, all with different filters, to look at all groups
+// for each of them would be the driver's whole time.
 void PullDesk::drop_idle_groups() {
-  if (groups_.size() <= kIdleGroupsMax) return;
+  if (groups_.size() <= kIdleGroupsMax || groups_.size() % kIdleGroupsMax != 0) return;
   std::erase_if(groups_, [](const auto& one) { return one.second->waiting.empty(); });
 }
 
 void PullDesk::add(const PullCallPtr& call, Dispatcher& dispatcher, BootTime boot) {
+  take_forgotten_out();
   auto found = groups_.find(call->request.filter);
   if (found == groups_.end()) {
     drop_idle_groups();
@@ -46,7 +52,8 @@ void PullDesk::add(const PullCallPtr& call, Dispatcher& dispatcher, BootTime boo
   call->ends = boot + call->request.wait;
   call->group = found->second;
   group.waiting.push_back(call);
-  ends_.push({.at = call->ends, .call = call});
+  call->in_group = std::prev(group.waiting.end());
+  ends_.emplace(std::pair(call->ends, call->id), call);
   ++in_line_;
   watch(dispatcher);
 }
@@ -115,33 +122,46 @@ void PullDesk::look_again() {
   }
 }
 
-void PullDesk::take_out(PullCall& call) {
-  if (!call.group) return;
-  // Mostly the first.
-  std::deque<PullCallPtr>& waiting = call.group->waiting;
-  waiting.erase(std::ranges::find(waiting, &call, &PullCallPtr::get));
+// `call` is held by somebody else than the lists that it leaves.
+void PullDesk::take_out(const PullCallPtr& call) {
+  if (!call->group) return;
+  ends_.erase({call->ends, call->id});
+  call->group->waiting.erase(call->in_group);
   // With nobody in line there is nothing to look for: a round that took it for work would follow on the next for ever.
   if (--in_line_ == 0) {
     has_to_look_ = false;
     next_look_.reset();
   }
-  if (call.group->waiting.empty()) call.group->look = true;  // nobody keeps it up to date any more
-  call.group.reset();
+  if (call->group->waiting.empty()) call->group->look = true;  // nobody keeps it up to date any more
+  call->group.reset();
 }
 
 void PullDesk::remove(const PullCallPtr& call, Dispatcher& dispatcher) {
-  take_out(*call);
+  take_out(call);
   watch(dispatcher);
 }
 
+void PullDesk::forget(PullCallPtr call) {
+  if (reopened(Hole::gone_calls_wait)) return;
+  const std::scoped_lock lock(forgetting_);
+  forgotten_.push_back(std::move(call));
+}
+
+void PullDesk::take_forgotten_out() {
+  std::vector<PullCallPtr> forgotten;
+  {
+    const std::scoped_lock lock(forgetting_);
+    forgotten.swap(forgotten_);
+  }
+  for (const PullCallPtr& call : forgotten) take_out(call);
+}
+
 std::vector<PullCallPtr> PullDesk::take_ended(Dispatcher& dispatcher, BootTime boot) {
+  take_forgotten_out();
   std::vector<PullCallPtr> ended;
-  for (; !ends_.empty(); ends_.pop()) {
-    const PullCallPtr& call = ends_.top().call;
-    if (!call->group) continue;  // it was answered
-    if (ends_.top().at > boot) break;
-    take_out(*call);
-    ended.push_back(call);
+  while (!ends_.empty() && ends_.begin()->first.first <= boot) {
+    ended.push_back(ends_.begin()->second);
+    take_out(ended.back());
   }
   watch(dispatcher);
   return ended;
@@ -149,11 +169,9 @@ std::vector<PullCallPtr> PullDesk::take_ended(Dispatcher& dispatcher, BootTime b
 
 std::vector<PullCallPtr> PullDesk::take_all(Dispatcher& dispatcher) {
   std::vector<PullCallPtr> all;
-  for (; !ends_.empty(); ends_.pop()) {
-    const PullCallPtr& call = ends_.top().call;
-    if (!call->group) continue;
-    take_out(*call);
-    all.push_back(call);
+  while (!ends_.empty()) {
+    all.push_back(ends_.begin()->second);
+    take_out(all.back());
   }
   watch(dispatcher);
   return all;
@@ -161,7 +179,7 @@ std::vector<PullCallPtr> PullDesk::take_all(Dispatcher& dispatcher) {
 
 std::optional<BootTime> PullDesk::next_end() const {
   if (ends_.empty()) return std::nullopt;
-  return ends_.top().at;
+  return ends_.begin()->first.first;
 }
 
 // ---- Leases

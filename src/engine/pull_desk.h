@@ -4,16 +4,17 @@
 // came to one of its places, or when something of it that was held may start: calls that wait cost nothing else,
 // however many they are.
 //
-// Only the node's driver calls, but for `workers`.
+// Only the node's driver calls, but for `workers` and `forget`.
 #pragma once
 
-#include <deque>
+#include <list>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
-#include <queue>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "engine/dispatcher.h"
@@ -28,8 +29,8 @@ struct PullGroup {
   explicit PullGroup(PullFilter filter) : view(std::move(filter)) {}
 
   PullView view;
-  std::deque<PullCallPtr> waiting;  // some may have gone
-  bool look = true;                 // there may be something for the first of them
+  std::list<PullCallPtr> waiting;  // some may have gone
+  bool look = true;                // there may be something for the first of them
   // As it was when nothing could be taken.
   bool held = false;
   std::optional<Instant> opens_at;
@@ -63,12 +64,16 @@ class PullDesk {
   void look_again(PullGroup& group) { note_look(group); }
   // The call is over.
   void remove(const PullCallPtr& call, Dispatcher& dispatcher);
+  // Any thread: who made the call has gone. It leaves before the next one comes, so that those that come and go leave
+  // nothing behind, however long they said that they would wait.
+  void forget(PullCallPtr call);
   // Those whose time to wait is over. They have left.
   std::vector<PullCallPtr> take_ended(Dispatcher& dispatcher, BootTime boot);
   // All that wait. They have left.
   std::vector<PullCallPtr> take_all(Dispatcher& dispatcher);
   bool has_waiting() const { return in_line_ > 0; }
   std::optional<BootTime> next_end() const;
+  std::size_t in_line() const { return in_line_; }
   std::optional<Instant> next_look() const { return next_look_; }
 
   // ---- Leases ----
@@ -89,18 +94,11 @@ class PullDesk {
     RunPtr run;
     PullWorkers::Key worker;
   };
-  struct End {
-    BootTime at;
-    PullCallPtr call;
-    // Earliest first; the queue gives the greatest.
-    friend bool operator<(const End& a, const End& b) {
-      return std::pair(b.at, b.call->id) < std::pair(a.at, a.call->id);
-    }
-  };
 
   void note_look(PullGroup& group);
   void drop_idle_groups();
-  void take_out(PullCall& call);
+  void take_out(const PullCallPtr& call);
+  void take_forgotten_out();
   void watch(Dispatcher& dispatcher) const { dispatcher.ready().watch(in_line_ > 0); }
 
   std::map<PullFilter, std::shared_ptr<PullGroup>> groups_;
@@ -109,7 +107,9 @@ class PullDesk {
   bool is_short_of_room_ = false;  // one of them
   std::uint64_t openings_ = 0;     // of the ready set, when it was last looked at
   std::optional<Instant> next_look_;
-  std::priority_queue<End> ends_;
+  std::map<std::pair<BootTime, std::uint64_t>, PullCallPtr> ends_;  // by when they end, and their ids
+  std::mutex forgetting_;                                           // guards the next
+  std::vector<PullCallPtr> forgotten_;
   std::unordered_map<JobId, Lease> leases_;
   PullWorkers workers_;
 };

@@ -7,10 +7,19 @@ namespace carillon {
 namespace {
 
 constexpr Duration kKept = std::chrono::hours(1);
+constexpr Duration kAsksAgainWithin = std::chrono::seconds(30);
+constexpr std::size_t kFiltersMax = 8;       // of one worker
 constexpr std::size_t kWorkersMax = 10'000;  // above it, those that hold nothing go
 
-bool contains(const std::vector<std::string>& list, const std::string& name) {
+bool contains(const std::vector<std::string>& list, std::string_view name) {
   return std::ranges::find(list, name) != list.end();
+}
+
+bool means(const PullFilter& filter, const PullWorkers::Wanted& job) {
+  const auto names = [](const std::vector<std::string>& list, std::string_view name) {
+    return list.empty() || contains(list, name);
+  };
+  return names(filter.tenants, job.tenant) && names(filter.queues, job.queue) && names(filter.types, job.type);
 }
 
 }  // namespace
@@ -26,6 +35,24 @@ void PullWorkers::seen(const Key& worker, Instant now) {
   const auto [found, is_new] = workers_.try_emplace(worker);
   found->second.last_seen = now;
   if (is_new && workers_.size() > kWorkersMax / 2) forget_old(now);
+}
+
+void PullWorkers::asked(const Key& worker, const PullFilter& filter, BootTime until) {
+  const std::scoped_lock lock(mutex_);
+  Worker& one = workers_[worker];
+  one.asks_until = until;
+  if (std::ranges::find(one.filters, filter) != one.filters.end()) return;
+  if (one.filters.size() == kFiltersMax) one.filters.erase(one.filters.begin());
+  one.filters.push_back(filter);
+}
+
+bool PullWorkers::has_one_for(const Wanted& job, BootTime boot) const {
+  const std::scoped_lock lock(mutex_);
+  return std::ranges::any_of(workers_, [&](const auto& entry) {
+    const Worker& one = entry.second;
+    if (one.leases.empty() && one.asks_until + kAsksAgainWithin < boot) return false;
+    return std::ranges::any_of(one.filters, [&](const PullFilter& filter) { return means(filter, job); });
+  });
 }
 
 void PullWorkers::leased(const Key& worker, const std::string& tenant) {

@@ -21,6 +21,15 @@ class PullWorkers {
   };
 
   void seen(const Key& worker, Instant now);
+  // It asks, or has just asked, for what the filter means: by our own boot clock, as waits do not follow a rehearsal.
+  void asked(const Key& worker, const PullFilter& filter, BootTime until);
+  // Whether one that is there takes such jobs: it holds a lease, or has asked within the last half minute.
+  struct Wanted {
+    std::string_view tenant;
+    std::string_view queue;
+    std::string_view type;
+  };
+  bool has_one_for(const Wanted& job, BootTime boot) const;
   void leased(const Key& worker, const std::string& tenant);
   void ended(const Key& worker, const std::string& tenant);
 
@@ -31,6 +40,8 @@ class PullWorkers {
  private:
   struct Worker {
     Instant last_seen;
+    BootTime asks_until{};
+    std::vector<PullFilter> filters;            // of its last calls
     std::map<std::string, std::size_t> leases;  // by tenant
   };
   void forget_old(Instant now);

@@ -31,6 +31,7 @@ struct ReadyPlace {
   TypeId type;
   std::vector<std::string> limits;
   bool notifies = false;
+  bool last_attempt = false;  // the next attempt is the last one: it is not claimed before a slot is free
   friend bool operator==(const ReadyPlace&, const ReadyPlace&) = default;
 };
 
@@ -46,7 +47,7 @@ struct ReadyPlaceHash {
     hash = (hash * kMix) ^ std::hash<std::string>()(place.queue);
     hash = (hash * kMix) ^ std::hash<std::int64_t>()(place.type.value);
     for (const std::string& limit : place.limits) hash = (hash * kMix) ^ std::hash<std::string>()(limit);
-    return (hash * kMix) ^ static_cast<std::size_t>(place.notifies);
+    return (hash * kMix) ^ (static_cast<std::size_t>(place.notifies) + (place.last_attempt ? 2 : 0));
   }
 };
 

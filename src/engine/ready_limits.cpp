@@ -139,16 +139,28 @@ Opening ReadyLimits::opening(std::uint32_t limit, Instant now) {
 
 // ---- What starts and ends ------------------------------------------------------------------------------------------
 
+std::optional<std::uint32_t> ReadyLimits::blocking(std::uint32_t own, Instant now) {
+  Limit& one = limits_[own];
+  ++*steps_;
+  if (one.state.opening(now).kind != Opening::Kind::now) return own;
+  if (one.is_ruled()) return std::nullopt;
+  if (limits_[one.global].state.opening(now).kind != Opening::Kind::now) return one.global;
+  return has_share(one) ? std::nullopt : std::optional(own);
+}
+
 std::optional<std::uint32_t> ReadyLimits::blocking(const ReadyLine& line, Instant now) {
   for (const std::uint32_t own : line.limits) {
-    Limit& one = limits_[own];
-    ++*steps_;
-    if (one.state.opening(now).kind != Opening::Kind::now) return own;
-    if (one.is_ruled()) continue;
-    if (limits_[one.global].state.opening(now).kind != Opening::Kind::now) return one.global;
-    if (!has_share(one)) return own;
+    if (const auto limit = blocking(own, now)) return limit;
   }
   return std::nullopt;
+}
+
+std::vector<ReadyLimits::Blocked> ReadyLimits::all_blocking(const ReadyLine& line, Instant now) {
+  std::vector<Blocked> all;
+  for (const std::uint32_t own : line.limits) {
+    if (const auto limit = blocking(own, now)) all.push_back({.limit = *limit, .until = opens_at(*limit, now)});
+  }
+  return all;
 }
 
 std::optional<Instant> ReadyLimits::opens_at(std::uint32_t limit, Instant now) {

@@ -36,6 +36,7 @@ inline constexpr std::uint32_t kEveryTenant = UINT32_MAX;
 // each tenant has its share. No limit that people name has a space in it. It stands last: where it blocks, no other
 // does.
 inline constexpr std::string_view kOutsideShare = "outside share";
+inline constexpr std::string_view kHeldByShare = "cap:webhooks";  // what explain says of it
 
 class ReadyLimits {
  public:
@@ -65,6 +66,12 @@ class ReadyLimits {
 
   // The first of the line's limits that lets nothing start now.
   std::optional<std::uint32_t> blocking(const ReadyLine& line, Instant now);
+  // All of them, in the order in which the line draws on them.
+  struct Blocked {
+    std::uint32_t limit = 0;
+    std::optional<Instant> until;  // when time alone lets one start under it
+  };
+  std::vector<Blocked> all_blocking(const ReadyLine& line, Instant now);
   // When time alone lets one start under `limit`, which lets none now.
   std::optional<Instant> opens_at(std::uint32_t limit, Instant now);
 
@@ -132,6 +139,8 @@ class ReadyLimits {
   // What a number itself lets start: a limit by its rule; a tenant's without one by what the tenant's word has closed,
   // and by its share of the global one.
   Opening opening(std::uint32_t limit, Instant now);
+  // What lets nothing of a tenant's limit start now: itself, or the global one of its name.
+  std::optional<std::uint32_t> blocking(std::uint32_t own, Instant now);
   bool has_share(const Limit& own) const;
   // What runs under a tenant's limit has changed, or whether that has a rule.
   void count_holder(std::uint32_t own);

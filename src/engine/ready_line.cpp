@@ -23,6 +23,14 @@ void shrink(std::vector<T>& items) {
 
 }  // namespace
 
+namespace {
+
+ReadyEntry entry_at(const ReadyLine::Age& age, std::size_t index) {
+  return {.id = age.id, .run_at = age.run_at, .priority = static_cast<std::uint8_t>(index + kPriorityMin)};
+}
+
+}  // namespace
+
 void ReadyLine::add(const ReadyEntry& entry) {
   const int priority = std::clamp<int>(entry.priority, kPriorityMin, kPriorityMax);
   std::vector<Age>& heap = heaps_[static_cast<std::size_t>(priority - kPriorityMin)];
@@ -42,7 +50,45 @@ ReadyEntry ReadyLine::pop(ReadyChoice choice) {
   shrink(heap);
   --size_;
   look();
-  return {.id = taken.id, .run_at = taken.run_at, .priority = static_cast<std::uint8_t>(index + kPriorityMin)};
+  return entry_at(taken, index);
+}
+
+std::size_t ReadyLine::count_if(const Which& is_meant) const {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < kPriorities; ++i) {
+    for (const Age& age : heaps_[i]) count += is_meant(entry_at(age, i)) ? 1U : 0U;
+  }
+  return count;
+}
+
+std::vector<ReadyEntry> ReadyLine::take_if(const Which& goes) {
+  std::vector<ReadyEntry> taken;
+  for (std::size_t i = 0; i < kPriorities; ++i) {
+    const std::size_t before = taken.size();
+    std::erase_if(heaps_[i], [&](const Age& age) {
+      const ReadyEntry entry = entry_at(age, i);
+      if (!goes(entry)) return false;
+      taken.push_back(entry);
+      return true;
+    });
+    if (taken.size() == before) continue;
+    std::ranges::make_heap(heaps_[i], std::greater());
+    shrink(heaps_[i]);
+  }
+  size_ -= taken.size();
+  look();
+  return taken;
+}
+
+std::vector<ReadyEntry> ReadyLine::entries() const {
+  std::vector<ReadyEntry> all;
+  all.reserve(size_);
+  for (std::size_t i = 0; i < kPriorities; ++i) {
+    for (const Age& age : heaps_[i]) {
+      all.push_back({.id = age.id, .run_at = age.run_at, .priority = static_cast<std::uint8_t>(i + kPriorityMin)});
+    }
+  }
+  return all;
 }
 
 void ReadyLine::look() {

@@ -8,6 +8,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -44,6 +45,13 @@ class ReadyLine {
   // There is one.
   ReadyEntry pop(ReadyChoice choice);
 
+  using Which = std::function<bool(const ReadyEntry&)>;
+  std::size_t count_if(const Which& is_meant) const;
+  // Takes out those for which it is true; asked once of each.
+  std::vector<ReadyEntry> take_if(const Which& goes);
+  // All of them, in no order.
+  std::vector<ReadyEntry> entries() const;
+
   // Of the job that `first` and `oldest` mean. There is one.
   const Rank& first() const { return first_; }
   const Age& oldest() const { return oldest_.age; }
@@ -57,6 +65,7 @@ class ReadyLine {
   std::optional<std::uint32_t> waits_for;  // the limit that holds it
   bool standing = false;                   // among the open lines of its lane
   bool unserved = false;                   // nobody here serves its type for its tenant
+  bool outside = false;                    // its attempts wait for somebody outside
   bool touched = false;                    // told as one to which something came
 
   // Where it is in the two heaps of the set that it is in; kept by that set.

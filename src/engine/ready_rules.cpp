@@ -1,4 +1,5 @@
 // The rules of the ready set: what they change at once, and how they explain themselves.
+#include <algorithm>
 #include <utility>
 
 #include "engine/ready_set.h"
@@ -109,8 +110,10 @@ void ReadySet::set_type_limits(std::string_view tenant, TypeId type, const std::
   Tenant::Type& changed = tenants_[tenant_number(tenant)].types[type];
   if (changed.limits == limits) return;
   changed.limits = limits;
+  changed.outside = std::ranges::find(limits, kOutsideShare) != limits.end();
   ++openings_;
   for (ReadyLine* const line : changed.lines) {
+    line->outside = changed.outside;
     leave(*line);
     limits_.set_limits(*line, limits_at(place(line->place)), now);
     settle(*line);
@@ -136,19 +139,36 @@ void ReadySet::forget_tenant(std::string_view tenant, Instant now) {
   limits_.set_tenant_count(--known_, now);
 }
 
-std::optional<std::string> ReadySet::holds(PlaceId place, Instant now) {
+bool ReadySet::is_queue_closed(std::string_view tenant, std::string_view queue) const {
+  const Tenant* const found = find_tenant(tenant);
+  if (found == nullptr) return false;
+  const auto lane = found->lanes.find(queue);
+  return lane != found->lanes.end() && lanes_[lane->second].closed;
+}
+
+std::vector<ReadySet::Held> ReadySet::held_by(PlaceId place, Instant now) {
   const ReadyLine& line = lines_[place.value];
   const Tenant& tenant = tenants_[line.tenant];
   const Lane& lane = lanes_[line.lane];
+  std::vector<Held> held;
+  if (tenant.cap && tenant.running >= *tenant.cap) held.push_back({.why = "cap:tenant", .until = {}});
+  if (lane.cap && lane.running >= *lane.cap) held.push_back({.why = "cap:queue", .until = {}});
+  for (const ReadyLimits::Blocked& blocked : limits_.all_blocking(line, now)) {
+    const std::string& name = limits_.name(blocked.limit);
+    held.push_back(
+        {.why = name == kOutsideShare ? std::string(kHeldByShare) : "limit:" + name, .until = blocked.until});
+  }
+  return held;
+}
+
+std::optional<std::string> ReadySet::holds(PlaceId place, Instant now) {
+  const ReadyLine& line = lines_[place.value];
   if (all_closed_) return "maintenance";
-  if (tenant.closed || lane.closed) return "paused";
+  if (tenants_[line.tenant].closed || lanes_[line.lane].closed) return "paused";
   if (is_unserved(line)) return "no_worker";
   if (is_quiet(line)) return "quiet_hours";
-  if (tenant.cap && tenant.running >= *tenant.cap) return "cap:tenant";
-  if (lane.cap && lane.running >= *lane.cap) return "cap:queue";
-  const auto limit = limits_.blocking(line, now);
-  if (limit && limits_.name(*limit) == kOutsideShare) return "cap:webhooks";
-  return limit ? std::optional("limit:" + limits_.name(*limit)) : std::nullopt;
+  std::vector<Held> held = held_by(place, now);
+  return held.empty() ? std::nullopt : std::optional(std::move(held.front().why));
 }
 
 }  // namespace carillon

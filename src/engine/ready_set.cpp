@@ -60,6 +60,7 @@ PlaceId ReadySet::place(const ReadyPlace& place) {
   Tenant::Type& type = tenants_[line.tenant].types[place.type];
   type.lines.push_back(&line);
   line.unserved = type.closed;
+  line.outside = type.outside;
   if (place.notifies) tenants_[line.tenant].notifying.push_back(&line);
   return id;
 }
@@ -145,6 +146,44 @@ std::vector<ReadySet::Pick> ReadySet::take_all(std::string_view tenant, bool onl
   return taken;
 }
 
+std::vector<ReadySet::Pick> ReadySet::take_if(const Taking& taking) {
+  std::set<std::uint32_t> lanes;
+  if (taking.places != nullptr) {
+    for (const PlaceId place : *taking.places) lanes.insert(lines_[place.value].lane);
+  }
+  std::vector<Pick> taken;
+  for (ReadyLine& line : lines_) {
+    if (line.empty() || (taking.places != nullptr && !lanes.contains(line.lane))) continue;
+    const std::size_t most = line.count_if(taking.may_go);
+    if (most == 0) continue;
+    // A line without jobs cannot be compared: it leaves before its last one does. Else it keeps its turn.
+    if (most == line.size()) leave(line);
+    for (const ReadyEntry& entry : line.take_if(taking.goes)) {
+      taken.push_back({.place = line.place, .entry = entry});
+      --size_;
+      --tenants_[line.tenant].size;
+    }
+    if (line.standing) {
+      open_.update(line);
+    } else if (line.waits_for) {
+      limits_.update(line);
+    } else {
+      settle(line);
+    }
+  }
+  return taken;
+}
+
+std::vector<ReadySet::Pick> ReadySet::standing(std::string_view tenant, bool only_notifying) const {
+  std::vector<Pick> all;
+  for (const ReadyLine& line : lines_) {
+    const ReadyPlace& at = place(line.place);
+    if ((!tenant.empty() && at.tenant != tenant) || (only_notifying && !at.notifies)) continue;
+    for (const ReadyEntry& entry : line.entries()) all.push_back({.place = line.place, .entry = entry});
+  }
+  return all;
+}
+
 // ---- Starting ------------------------------------------------------------------------------------------------------
 
 std::optional<ReadySet::Pick> ReadySet::pick(Instant now, For what) {
@@ -171,12 +210,19 @@ std::optional<ReadySet::Pick> ReadySet::next_pick(Instant now, For what) {
     }
     const auto blocking = limits_.blocking(*turn->line, now);
     if (!blocking) {
-      if (what == For::later && limits_.is_rated(*turn->line)) return std::nullopt;
+      if (!may_be_for(*turn->line, what)) return std::nullopt;
       return start(*turn, now);
     }
     leave(*turn->line);
     limits_.park(*turn->line, *blocking, tenants_[turn->line->tenant].weight, now);
   }
+}
+
+bool ReadySet::may_be_for(const ReadyLine& line, For what) const {
+  if (what == For::a_free_slot) return true;
+  if (what == For::later_here && line.outside) return false;
+  if (what == For::later_outside && !line.outside) return false;
+  return !place(line.place).last_attempt && !limits_.is_rated(line);
 }
 
 ReadySet::Pick ReadySet::start(const ReadyTurns::Turn& turn, Instant now) {

@@ -25,6 +25,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -64,6 +65,16 @@ class ReadySet {
     ReadyEntry entry;
   };
   std::vector<Pick> take_all(std::string_view tenant, bool only_notifying);
+  // Takes out those for which `goes` is true, at the lanes of these places (nothing: of all). It is asked once of each,
+  // `may_go` before it and as often as one likes.
+  struct Taking {
+    const std::set<PlaceId>* places = nullptr;
+    ReadyLine::Which may_go;
+    ReadyLine::Which goes;
+  };
+  std::vector<Pick> take_if(const Taking& taking);
+  // The same, and leaves it where it is.
+  std::vector<Pick> standing(std::string_view tenant, bool only_notifying) const;
 
   // Rules. Each may come at any time, also for what nobody has used yet. A cap that falls below what runs ends nothing.
   void set_weight(std::string_view tenant, std::uint32_t weight, Instant now);  // 1 unless set; 0 counts as 1
@@ -91,10 +102,13 @@ class ReadySet {
   void forget_tenant(std::string_view tenant, Instant now);
 
   // Takes the entry out and counts it on its tenant, queue and limits: on all of them, or nothing is taken. Nothing
-  // only if nothing may start; or, for one that is to wait for a thread, if a rate governs whose turn it is: a start
-  // that is counted now must happen now. (invariant 6)
-  enum class For : std::uint8_t { a_free_thread, later };
-  std::optional<Pick> pick(Instant now, For what = For::a_free_thread);
+  // only if nothing may start; or, for one that is to wait for a slot, if it may not wait whose turn it is: because a
+  // rate governs it, as a start that is counted now must happen now (invariant 6); because it is on its last attempt
+  // (invariant 12); or because it runs elsewhere: here, or with somebody outside.
+  enum class For : std::uint8_t { a_free_slot, later, later_here, later_outside };
+  std::optional<Pick> pick(Instant now, For what = For::a_free_slot);
+  // Whether attempts of this place wait for somebody outside.
+  bool waits_outside(PlaceId place) const { return lines_[place.value].outside; }
   // The claims are made only now: a rate counts them from here.
   void claimed_at(std::span<const Pick> picks, Instant now);
   // The claim was not made: caps, slots and tokens return, the entry stands again.
@@ -142,9 +156,18 @@ class ReadySet {
   // The earliest instant at which time alone may let something start; to be asked when pick has given nothing.
   std::optional<Instant> next_opening(Instant now);
 
-  // Why nothing of this place starts, in the words of explain: maintenance, paused, no_worker, quiet_hours, cap:tenant,
-  // cap:queue, cap:webhooks, limit:NAME. Nothing if it may. (invariant 33)
+  // The caps and limits that let nothing of this place start now, all of them, in the words of explain: cap:tenant,
+  // cap:queue, limit:NAME, cap:webhooks. (invariant 33)
+  struct Held {
+    std::string why;
+    std::optional<Instant> until;  // when time alone opens it
+  };
+  std::vector<Held> held_by(PlaceId place, Instant now);
+  // The first thing that lets nothing of this place start: maintenance, paused, no_worker, quiet_hours, or one of
+  // those. Nothing if it may.
   std::optional<std::string> holds(PlaceId place, Instant now);
+  bool is_served(PlaceId place) const { return !is_unserved(lines_[place.value]); }
+  bool is_queue_closed(std::string_view tenant, std::string_view queue) const;
 
   // Steps in heaps and rings that picks have done so far.
   std::uint64_t steps() const { return steps_; }
@@ -165,6 +188,7 @@ class ReadySet {
     std::vector<ReadyLine*> notifying;
     struct Type {
       bool closed = false;
+      bool outside = false;
       std::vector<std::string> limits;  // besides those that places name
       std::vector<ReadyLine*> lines;
     };
@@ -204,6 +228,7 @@ class ReadySet {
   void refresh_lane(std::uint32_t number);
 
   std::optional<Pick> next_pick(Instant now, For what);
+  bool may_be_for(const ReadyLine& line, For what) const;
   Pick start(const ReadyTurns::Turn& turn, Instant now);
   Pick take_out(ReadyLine& line, ReadyChoice choice, Instant now);
   class PullTurns;

@@ -85,7 +85,7 @@ Duration Rehearsal::after_step(Node& node, Duration sleep) {
   }
   if (!node.is_settled(sleep)) return sleep;
   const Instant now = clock_.wall();
-  if (now >= target_) {
+  if (clock_.has_come_to(target_)) {
     end(now);
     return Duration::zero();
   }
@@ -93,7 +93,7 @@ Duration Rehearsal::after_step(Node& node, Duration sleep) {
   if (!jump_) {
     const auto due = node.next_due(now);
     if (!due) return sleep;  // the store will answer again
-    if (*due) next = std::min(next, **due);
+    if (*due) next = std::min(next, up_to_millisecond(**due));
   }
   clock_.move_to(next);
   node.look_now();

@@ -17,15 +17,15 @@ RehearsalClock::RehearsalClock(Instant start, double speed) : speed_(speed), wal
 
 BootTime RehearsalClock::boot() const { return boot_now(); }
 
-Instant RehearsalClock::wall_at(BootTime boot) const {
+Instant RehearsalClock::wall_by(BootTime boot) const {
   if (is_held_) return wall_;
   const double passed = static_cast<double>((boot - since_).count()) * speed_;
   return add_clamped(wall_, Duration(static_cast<Duration::rep>(passed)));
 }
 
-Instant RehearsalClock::wall() const {
+Instant RehearsalClock::exact_wall() const {
   const std::scoped_lock lock(mutex_);
-  return wall_at(boot_now());
+  return wall_by(boot_now());
 }
 
 Duration RehearsalClock::real_time(Duration wall_time) const {
@@ -37,16 +37,21 @@ Duration RehearsalClock::real_time(Duration wall_time) const {
   return std::min(kNever, Duration(static_cast<Duration::rep>(std::min(real, static_cast<double>(kNever.count())))));
 }
 
+bool RehearsalClock::stands_still() const {
+  const std::scoped_lock lock(mutex_);
+  return is_held_ || speed_ == 0;
+}
+
 void RehearsalClock::hold() {
   const std::scoped_lock lock(mutex_);
-  wall_ = wall_at(boot_now());
+  wall_ = wall_by(boot_now());
   is_held_ = true;
 }
 
 void RehearsalClock::move_to(Instant wall) {
   const std::scoped_lock lock(mutex_);
   const BootTime boot = boot_now();
-  wall_ = std::max(wall, wall_at(boot));
+  wall_ = std::max(wall, wall_by(boot));
   since_ = boot;
 }
 

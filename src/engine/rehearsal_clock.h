@@ -16,10 +16,12 @@ class RehearsalClock final : public StoreClock {
   RehearsalClock& operator=(const RehearsalClock&) = delete;
   ~RehearsalClock() override = default;
 
-  Instant wall() const override;
   BootTime boot() const override;
   Duration real_time(Duration wall_time) const override;
+  bool stands_still() const override;
   double speed() const { return speed_; }
+  // To the microsecond, which `wall` does not show.
+  bool has_come_to(Instant wall) const { return exact_wall() >= wall; }
 
   // Stands still until `run`.
   void hold();
@@ -27,8 +29,11 @@ class RehearsalClock final : public StoreClock {
   void move_to(Instant wall);
   void run();
 
+ protected:
+  Instant exact_wall() const override;
+
  private:
-  Instant wall_at(BootTime boot) const;
+  Instant wall_by(BootTime boot) const;
 
   const double speed_;
   mutable std::mutex mutex_;

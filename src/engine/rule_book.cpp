@@ -1,5 +1,7 @@
 #include "engine/rule_book.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace carillon {
@@ -53,6 +55,8 @@ RuleBook::RuleBook(Base base) : base_(std::move(base)) { apply_config(std::nullo
 void RuleBook::apply(const DocumentKey& key, std::optional<std::string_view> body, ReadySet& ready, Instant now,
                      Why why) {
   const std::scoped_lock lock(mutex_);
+  // The engine's own: it makes no tenant known, and changes nothing that holds.
+  if (key.kind == kGateHistoryKind) return read_history(key.tenant, body);
   if (body) {
     keys_.insert(key);
     if (!key.tenant.empty()) ready.know_tenant(key.tenant);
@@ -61,8 +65,10 @@ void RuleBook::apply(const DocumentKey& key, std::optional<std::string_view> bod
   }
   if (key.kind == kSettingsKind) {
     Tenant& tenant = tenants_[key.tenant];
+    const auto quiet = tenant.settings.quiet_hours;
     tenant.own = read(kTenant, body).value_or(TenantSettings{});
     bind(key.tenant, tenant, ready, now);
+    if (why == Why::was_set && tenant.settings.quiet_hours != quiet) tenant.quiet_set_at = now;
   } else if (key.kind == kBoundsKind) {
     Tenant& tenant = tenants_[key.tenant];
     tenant.bounds = read(parse_tenant_bounds, body);
@@ -78,12 +84,15 @@ void RuleBook::apply(const DocumentKey& key, std::optional<std::string_view> bod
     }
   } else if (key.kind == kMaintenanceKind) {
     auto maintenance = read(parse_maintenance, body);
+    const auto set_at = why == Why::was_set ? std::optional(now) : std::nullopt;
     if (key.tenant.empty()) {
       maintenance_for_all_ = std::move(maintenance);
+      maintenance_for_all_set_at_ = set_at;
     } else {
       Tenant& tenant = tenants_[key.tenant];
       update_zones(tenant);
       tenant.maintenance = std::move(maintenance);
+      tenant.maintenance_set_at = set_at;
     }
   } else if (key.kind == kConfigKind) {
     apply_config(body);
@@ -199,6 +208,19 @@ std::optional<Closing> RuleBook::closed_for(std::string_view tenant, bool notifi
   return closing_of(found == tenants_.end() ? nullptr : &found->second, notifies, now);
 }
 
+RuleBook::Held RuleBook::held(std::string_view tenant, bool notifies, Instant now) const {
+  const std::scoped_lock lock(mutex_);
+  Held held{.is_enabled = config_.enabled, .maintenance_for_all = maintenance_at(maintenance_for_all_, now)};
+  const auto found = tenants_.find(tenant);
+  if (found == tenants_.end()) return held;
+  const Tenant& one = found->second;
+  held.is_paused = one.settings.paused;
+  held.maintenance = maintenance_at(one.maintenance, now);
+  held.quiet_zone = one.quiet_zone;
+  if (notifies && one.settings.quiet_hours) held.quiet_hours = quiet_at(*one.settings.quiet_hours, one.quiet_zone, now);
+  return held;
+}
+
 Zone RuleBook::zone_of(std::string_view tenant) const {
   const std::scoped_lock lock(mutex_);
   const auto found = tenants_.find(tenant);
@@ -208,6 +230,39 @@ Zone RuleBook::zone_of(std::string_view tenant) const {
 bool RuleBook::is_enabled() const {
   const std::scoped_lock lock(mutex_);
   return config_.enabled;
+}
+
+std::vector<std::string> RuleBook::missing_limits(std::string_view tenant,
+                                                  const std::vector<std::string>& names) const {
+  if (names.empty()) return {};
+  const std::scoped_lock lock(mutex_);
+  if (!all_are_read_) return {};
+  const auto is_there = [&](std::string_view owner, const std::string& name) {
+    return keys_.contains({.tenant = std::string(owner), .kind = std::string(kLimitKind), .name = name});
+  };
+  std::vector<std::string> missing;
+  for (const std::string& name : names) {
+    if (!is_there(tenant, name) && !is_there({}, name)) missing.push_back(name);
+  }
+  return missing;
+}
+
+Result<void> RuleBook::check_limits(std::string_view tenant, const std::vector<std::string>& names,
+                                    const std::vector<std::string>& before) const {
+  if (!base_.limits_must_exist || names.empty()) return {};
+  for (const std::string& name : missing_limits(tenant, names)) {
+    if (std::ranges::find(before, name) != before.end()) continue;
+    auto refused = invalid_configuration(fmt::format(
+        "there is no limit {}: neither tenant {} nor all tenants have it; make it first (PUT /v1/tenants/{}/limits/{})",
+        quoted(name), quoted(tenant), tenant, name));
+    return std::unexpected(about_field("limits", std::move(refused).error()));
+  }
+  return {};
+}
+
+void RuleBook::all_are_read() {
+  const std::scoped_lock lock(mutex_);
+  all_are_read_ = true;
 }
 
 JobDefaults RuleBook::job_defaults() const {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/gate.h"
+#include "core/gate_history.h"
 #include "core/job_defaults.h"
 #include "core/retention.h"
 #include "core/settings.h"
@@ -19,6 +20,7 @@
 #include "core/trigger.h"
 #include "core/zone.h"
 #include "engine/ready_set.h"
+#include "store/gate_text.h"
 #include "store/rows.h"
 
 namespace carillon {
@@ -46,6 +48,7 @@ class RuleBook {
     ConfigPins pins;
     JobDefaults job;
     WindowDefaults windows;
+    bool limits_must_exist = false;  // who names one that does not is refused
   };
   RuleBook() : RuleBook(Base()) {}
   explicit RuleBook(Base base);
@@ -68,6 +71,21 @@ class RuleBook {
     bool only_notifying;  // quiet hours ended; else maintenance did
   };
   std::vector<Opened> refresh(ReadySet& ready, Instant now);
+  // Brings the history of gates up to `now`: which have closed and opened since it was last asked, and what there is to
+  // write of it. Once all documents are read.
+  struct NotedGates {
+    struct Opening {
+      std::string tenant;  // "": for all
+      GateKind gate = GateKind::maintenance;
+      Instant at;
+    };
+    std::vector<Opening> opened;
+    std::vector<std::string> changed;  // whose history is another one: "" is that for all
+  };
+  NotedGates note_gates(Instant now, const RetentionRule& keep);
+  std::vector<PastClosing> gate_history(std::string_view tenant) const;
+  // Any thread: what of it held a job of this tenant.
+  std::vector<GateHeld> gates_that_held(std::string_view tenant, const GateWait& wait) const;
   // When to refresh again.
   std::optional<Instant> next_change() const { return next_change_; }
   // The clock was set back behind what was looked at.
@@ -75,10 +93,27 @@ class RuleBook {
 
   // Any thread.
   std::optional<Closing> closed_for(std::string_view tenant, bool notifies, Instant now) const;
+  // Everything of it that holds a job of this tenant, each on its own.
+  struct Held {
+    bool is_enabled = true;  // the engine
+    bool is_paused = false;  // the tenant
+    std::optional<Closing> maintenance_for_all;
+    std::optional<Closing> maintenance;
+    std::optional<Closing> quiet_hours;
+    Zone quiet_zone = Zone::utc();
+  };
+  Held held(std::string_view tenant, bool notifies, Instant now) const;
   // The zone of schedules that name none.
   Zone zone_of(std::string_view tenant) const;
   // Whether anything is started at all.
   bool is_enabled() const;
+  // Refuses names that no limit has, neither of the tenant's own nor of those for all, if limits must exist. What was
+  // said `before` may be said again: a limit that is gone is no reason to refuse another edit.
+  Result<void> check_limits(std::string_view tenant, const std::vector<std::string>& names,
+                            const std::vector<std::string>& before = {}) const;
+  // Those of them that no limit has: what names them runs without. None before all documents were read.
+  std::vector<std::string> missing_limits(std::string_view tenant, const std::vector<std::string>& names) const;
+  void all_are_read();
   // What a job gets that is made now.
   JobDefaults job_defaults() const;
   const WindowDefaults& windows() const { return base_.windows; }
@@ -96,12 +131,26 @@ class RuleBook {
     std::optional<TenantBounds> bounds;  // nothing: none are stored
     TenantSettings settings;             // as they hold
     std::optional<Maintenance> maintenance;
-    Zone zone = Zone::utc();        // of its settings, else the engine's, else UTC
-    Zone quiet_zone = Zone::utc();  // of its quiet hours, else `zone`
-    bool closed = false;            // as the ready set was told
+    Zone zone = Zone::utc();                    // of its settings, else the engine's, else UTC
+    Zone quiet_zone = Zone::utc();              // of its quiet hours, else `zone`
+    std::optional<Instant> maintenance_set_at;  // nothing: it was read
+    std::optional<Instant> quiet_set_at;
+    bool closed = false;  // as the ready set was told
     bool quiet = false;
   };
 
+  // What is known of one gate now.
+  struct GateNow {
+    std::string tenant;
+    GateKind gate = GateKind::maintenance;
+    std::optional<Closing> closed;
+    Instant since;
+  };
+  void note_gate(const GateNow& gate, Instant now, const RetentionRule& keep, NotedGates& noted);
+  // Of a clock that was set back since: what has not happened yet by the new time.
+  void forget_future_closings(Instant now, NotedGates& noted);
+  void forget_old_closings(const std::string& tenant, GateKind gate, Instant now, const RetentionRule& keep);
+  void read_history(const std::string& tenant, std::optional<std::string_view> body);
   // The tenant's own settings or its bounds have changed.
   void bind(const std::string& name, Tenant& tenant, ReadySet& ready, Instant now) const;
   void apply_config(std::optional<std::string_view> body);
@@ -115,9 +164,12 @@ class RuleBook {
   std::map<std::string, Tenant, std::less<>> tenants_;
   std::set<DocumentKey> keys_;
   std::optional<Maintenance> maintenance_for_all_;
+  std::optional<Instant> maintenance_for_all_set_at_;
+  std::map<std::string, std::vector<PastClosing>, std::less<>> gates_;  // by closed_at
   EngineConfig config_;
   JobDefaults job_defaults_;
   Zone zone_ = Zone::utc();
+  bool all_are_read_ = false;
 
   bool all_closed_ = false;
   std::optional<Instant> next_change_ = kInstantMin;

@@ -10,19 +10,21 @@
 
 #include "core/job.h"
 #include "engine/ready_set.h"
+#include "engine/slots.h"
 #include "store/job_store.h"
 
 namespace carillon {
 
 struct Run {
   // A claimed one is either started by its runner or withdrawn by its node: whoever moves the phase first.
-  enum class Phase : std::uint8_t { claimed, started, withdrawn };
+  enum class Phase : std::uint8_t { claimed, started, returned, withdrawn };
 
   // Constant once it was handed to a runner.
   LeasedJob job;
   PlaceId place;
   bool notifies = false;
-  bool pulled = false;  // by a worker outside: no thread here runs it, and its holder renews its lease
+  bool outside = false;  // its runner waits for somebody outside, and no thread of ours
+  bool pulled = false;   // by a worker outside: no thread here runs it, and its holder renews its lease
   OnAmbiguous on_ambiguous = OnAmbiguous::retry;
 
   // Either side.
@@ -41,10 +43,19 @@ struct Run {
   bool ending = false;        // how it ended is about to be written
   bool rested_limit = false;  // its limit rests because it said so
 
-  bool begin() {
+  // False: its node has taken it back. It keeps the slot until `has_returned`.
+  bool begin(Slots::Slot slot) {
     Phase expected = Phase::claimed;
-    return phase.compare_exchange_strong(expected, Phase::started);
+    if (!phase.compare_exchange_strong(expected, Phase::started)) return false;
+    slots_ = slot.keep();
+    return true;
   }
+  // Its handler has returned: the slot is free.
+  void has_returned() {
+    Phase expected = Phase::started;
+    if (phase.compare_exchange_strong(expected, Phase::returned) && slots_ != nullptr) slots_->give_back();
+  }
+  bool is_running() const { return phase == Phase::started; }
   bool withdraw() {
     Phase expected = Phase::claimed;
     return phase.compare_exchange_strong(expected, Phase::withdrawn);
@@ -60,6 +71,7 @@ struct Run {
   }
 
  private:
+  Slots* slots_ = nullptr;  // of whom it holds one
   std::mutex progress_mutex_;
   std::optional<std::string> progress_;
 };

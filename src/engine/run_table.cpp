@@ -1,6 +1,7 @@
 #include "engine/run_table.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace carillon {
 
@@ -35,6 +36,35 @@ void RunTable::add(const RunPtr& run, BootTime sent) {
   RunPtr& place = runs_[run->job.id];
   if (place) outlived_.push_back(std::move(place));
   place = run;
+  if (run->job.ahead) parts_[run->outside ? 1 : 0].ahead.push_back(run);
+}
+
+std::size_t RunTable::running(const std::function<bool(const std::string&)>& of_tenant) const {
+  const auto counts = [&](const RunPtr& run) {
+    return run->is_running() && (!of_tenant || of_tenant(run->job.tenant));
+  };
+  std::size_t count = 0;
+  for (const auto& [id, run] : runs_) {
+    if (counts(run)) ++count;
+  }
+  return count + static_cast<std::size_t>(std::ranges::count_if(outlived_, counts));
+}
+
+void RunTable::look_for_begun(std::size_t threads) {
+  look_for_begun(parts_[0].ahead, threads);
+  look_for_begun(parts_[1].ahead, SIZE_MAX);
+}
+
+void RunTable::look_for_begun(std::deque<RunPtr>& ahead, std::size_t most) {
+  std::vector<RunPtr> waiting;
+  while (!ahead.empty() && waiting.size() < most) {
+    RunPtr run = std::move(ahead.front());
+    ahead.pop_front();
+    const Run::Phase phase = run->phase;
+    if (run->over || run->ending || phase == Run::Phase::withdrawn) continue;  // its end is written, or about to be
+    (phase == Run::Phase::claimed ? waiting : begun_).push_back(std::move(run));
+  }
+  ahead.insert(ahead.begin(), std::make_move_iterator(waiting.begin()), std::make_move_iterator(waiting.end()));
 }
 
 void RunTable::renewed(Run& run, BootTime sent) {
@@ -55,9 +85,10 @@ void RunTable::remove(const Run& run, BootTime boot) {
   } else if (std::erase_if(outlived_, [&](const RunPtr& other) { return other.get() == &run; }) == 0) {
     return;
   }
-  if (lately_.empty() || lately_.back().at != boot) lately_.push_back({.at = boot, .count = 0});
-  ++lately_.back().count;
-  ++lately_count_;
+  Part& part = parts_[run.outside ? 1 : 0];
+  if (part.lately.empty() || part.lately.back().at != boot) part.lately.push_back({.at = boot, .count = 0});
+  ++part.lately.back().count;
+  ++part.lately_count;
 }
 
 std::vector<RunPtr> RunTable::all() const {
@@ -93,12 +124,13 @@ RunTable::Due RunTable::due(BootTime boot) {
   return due;
 }
 
-std::size_t RunTable::lately_finished(BootTime boot) {
-  while (!lately_.empty() && lately_.front().at + kLately < boot) {
-    lately_count_ -= lately_.front().count;
-    lately_.pop_front();
+std::size_t RunTable::lately_finished(bool outside, BootTime boot) {
+  Part& part = parts_[outside ? 1 : 0];
+  while (!part.lately.empty() && part.lately.front().at + kLately < boot) {
+    part.lately_count -= part.lately.front().count;
+    part.lately.pop_front();
   }
-  return lately_count_;
+  return part.lately_count;
 }
 
 }  // namespace carillon

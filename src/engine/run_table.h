@@ -2,7 +2,9 @@
 // be taken.
 #pragma once
 
+#include <array>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -25,6 +27,8 @@ class RunTable {
   std::size_t size() const { return runs_.size() + outlived_.size(); }
   bool empty() const { return size() == 0; }
   std::vector<RunPtr> all() const;
+  // Handlers that were entered and have not returned: what is shown as in flight, of all tenants or of some.
+  std::size_t running(const std::function<bool(const std::string&)>& of_tenant = {}) const;
 
   struct Due {
     std::vector<RunPtr> beats;
@@ -37,11 +41,23 @@ class RunTable {
   // The store counts the timeout from before the handler started: it must be told anew.
   static bool timeout_is_early(const Run& run);
 
+  // Each runner runs ahead by what it has finished itself: the threads here, and those that wait for somebody outside.
   // How many were removed in the last 10 ms: so many may be claimed ahead.
-  std::size_t lately_finished(BootTime boot);
+  std::size_t lately_finished(bool outside, BootTime boot);
+  // How many were claimed ahead and have not begun, as of the last look.
+  std::size_t waiting_ahead(bool outside) const { return parts_[outside ? 1 : 0].ahead.size(); }
+
+  // Looks which of those that were claimed ahead have begun. Threads take them in order, so that only as many have to
+  // be looked at as there are `threads`.
+  void look_for_begun(std::size_t threads);
+  // They have begun, which is not stored yet.
+  const std::vector<RunPtr>& begun() const { return begun_; }
+  // Now it is.
+  void begun_is_stored() { begun_.clear(); }
 
  private:
   void note_due(BootTime at);
+  void look_for_begun(std::deque<RunPtr>& ahead, std::size_t most);
 
   std::unordered_map<JobId, RunPtr> runs_;
   std::vector<RunPtr> outlived_;  // their attempts are over and their jobs run again, but they have not returned
@@ -50,8 +66,13 @@ class RunTable {
     BootTime at;
     std::size_t count;
   };
-  std::deque<Finish> lately_;
-  std::size_t lately_count_ = 0;
+  struct Part {
+    std::deque<Finish> lately;
+    std::size_t lately_count = 0;
+    std::deque<RunPtr> ahead;  // in the order of their claims; those that are over too, until they are looked at
+  };
+  std::array<Part, 2> parts_;  // of threads here; of who waits outside
+  std::vector<RunPtr> begun_;
 };
 
 }  // namespace carillon

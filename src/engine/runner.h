@@ -12,8 +12,8 @@ class Runner {
   Runner& operator=(const Runner&) = delete;
   virtual ~Runner() = default;
 
-  // Starts it as soon as a place is free, in the order of the calls. Does not wait. Every run that was begun, and every
-  // one that could not begin, comes back as Finished, once; one that the node has withdrawn does not.
+  // Starts it as soon as a slot of the node is free, in the order of the calls. Does not wait. Every run that was
+  // begun, and every one that could not begin, comes back as Finished, once; one that the node has withdrawn does not.
   virtual void start(RunPtr run) = 0;
 };
 

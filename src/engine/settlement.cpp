@@ -1,8 +1,12 @@
 #include "engine/settlement.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
+#include "base/hash.h"
+#include "base/json_hash.h"
+#include "store/job_text.h"
 
 namespace carillon {
 
@@ -18,8 +22,10 @@ Settlement settlement_for(const Run& run) {
 void add_follow_ups(Settlement& settlement, const Outcome& outcome, Instant now) {
   settlement.then.reserve(outcome.follow_ups.size());
   for (const JobRequest& request : outcome.follow_ups) settlement.then.push_back(new_job_of(request, now));
-  if (outcome.expected_at || outcome.status) {
-    settlement.subject = Settlement::SubjectChange{.expected_at = outcome.expected_at, .status = outcome.status};
+  if (outcome.expected_at || outcome.status || outcome.forgets_expected_at) {
+    settlement.subject = Settlement::SubjectChange{.expected_at = outcome.expected_at,
+                                                   .status = outcome.status,
+                                                   .forgets_expected_at = outcome.forgets_expected_at};
   }
 }
 
@@ -36,7 +42,8 @@ void say(Settlement& settlement, const Outcome& outcome, Instant now) {
       return;
     case Outcome::Kind::failed:
     case Outcome::Kind::permanent:
-      settlement.end = {.result = AttemptResult::error, .permanent = outcome.kind == Outcome::Kind::permanent};
+      settlement.end = {.result = outcome.timed_out ? AttemptResult::timeout : AttemptResult::error,
+                        .permanent = outcome.kind == Outcome::Kind::permanent};
       if (outcome.again) settlement.end.retry_at = instant_of(*outcome.again, now);
       settlement.error = {.message = outcome.error, .error_class = outcome.error_class};
       return;
@@ -51,6 +58,59 @@ void say(Settlement& settlement, const Outcome& outcome, Instant now) {
       return;
   }
   UNREACHABLE();
+}
+
+// All that a word says, as one number. Times that count from now count from the same now each time.
+class WordHash {
+ public:
+  void add(std::string_view text) { add_number(stable_hash(0, text)); }
+  void add_number(std::uint64_t number) { hash_ = stable_hash(0, {hash_, number}); }
+  void add_json(std::string_view json) { add_number(json.empty() ? 0 : json_hash(json)); }
+  void add_time(std::optional<Instant> at) {
+    add_number(at ? 1 : 0);
+    add_number(at ? static_cast<std::uint64_t>(at->time_since_epoch().count()) : 0);
+  }
+  void add_job(const JobRequest& request) {
+    NewJob job = new_job_of(request, Instant());
+    add(job.queue);
+    add(job.type);
+    add_json(job.payload);
+    add_number(static_cast<std::uint64_t>(job.priority));
+    add_time(job.run_at);
+    add_time(job.deadline);
+    add_number(job.depends_on.size());
+    for (const JobId parent : job.depends_on) add_number(static_cast<std::uint64_t>(parent.value));
+    add(job.subject);
+    add_json(std::exchange(job.options.meta, {}));
+    job.options.created_by.clear();  // who said it is not what was said
+    add(write_options(job.options));
+  }
+
+  std::int64_t value() const { return static_cast<std::int64_t>(hash_ == 0 ? 1 : hash_); }
+
+ private:
+  std::uint64_t hash_ = 0;
+};
+
+// 0 for nothing but that it is done, which is what most say.
+std::int64_t said_by(const Outcome& outcome) {
+  const bool says_nothing = outcome.kind == Outcome::Kind::done && outcome.output.empty() && outcome.reason.empty() &&
+                            outcome.follow_ups.empty() && !outcome.expected_at && !outcome.status;
+  if (says_nothing) return 0;
+  WordHash hash;
+  hash.add_number(static_cast<std::uint64_t>(outcome.kind));
+  hash.add_json(outcome.output);
+  hash.add(outcome.reason);
+  hash.add(outcome.error);
+  hash.add(outcome.error_class);
+  hash.add_time(outcome.again ? std::optional(instant_of(*outcome.again, Instant())) : std::nullopt);
+  hash.add(outcome.limit);
+  hash.add_number(outcome.follow_ups.size());
+  for (const JobRequest& follow_up : outcome.follow_ups) hash.add_job(follow_up);
+  hash.add_time(outcome.expected_at);
+  hash.add_number(outcome.status ? 1 : 0);
+  hash.add(outcome.status.value_or(""));
+  return hash.value();
 }
 
 }  // namespace
@@ -120,6 +180,7 @@ Settlement settlement_of(const PullWord& word, Instant now) {
   }
   say(settlement, word.outcome, now);
   add_follow_ups(settlement, word.outcome, now);
+  settlement.said = said_by(word.outcome);
   return settlement;
 }
 

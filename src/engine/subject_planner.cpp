@@ -4,6 +4,7 @@
 
 #include "base/mutant.h"
 #include "core/cadence.h"
+#include "store/local_minute.h"
 #include "store/subject_text.h"
 
 namespace carillon {
@@ -17,7 +18,8 @@ ClosedSlot closed_slot(ClosedOccurrences closed) {
                   .count = closed.count,
                   .outcome = closed.outcome,
                   .reason = std::move(closed.reason),
-                  .local_minute = closed.local_minute};
+                  .local_minute = closed.local_minute,
+                  .minutes = std::move(closed.minutes)};
   if (closed.extends) {
     slot.extends = closed.first;
     slot.first = closed.until.value_or(closed.first);
@@ -63,7 +65,15 @@ std::optional<Advance> change_of(const SubjectRow& subject, const SubjectPlanner
 
 // Jobs that one step makes, a subject more or less: windows that were left behind may be many a subject.
 constexpr std::size_t kJobsAtOnce = 2000;
+// A minute to be counted costs less than a job to be made.
+constexpr std::size_t kMinutesForAJob = 25;
 constexpr std::string_view kReasonRefused = "refused";
+
+std::size_t minutes_closed(const Advance& advance) {
+  std::size_t minutes = 0;
+  for (const ClosedSlot& closed : advance.closed) minutes += closed.minutes.size();
+  return minutes;
+}
 
 }  // namespace
 
@@ -152,8 +162,12 @@ Result<std::optional<Advance>> SubjectPlanner::advance_of_due(Round& round, cons
              {.what = SubjectChange::What::resumed,
               .at = std::max(kInstantMin + Duration(1), from) - Duration(1),
               .cursor_end = {}}));
-  TRY_ASSIGN(const SubjectRow anchored, store_.plans().subject(subject.schedule, subject.subject));
+  TRY_ASSIGN(SubjectRow anchored, store_.plans().subject(subject.schedule, subject.subject));
   if (!anchored.next_at || *anchored.next_at > now) return std::nullopt;
+  // A delivery begins when the pause ends, and not an instant before.
+  if (std::holds_alternative<DeliveryTrigger>(ruling.compiled.schedule.trigger)) {
+    anchored.next_at = std::max(*anchored.next_at, from);
+  }
   return advance_of_occurrence(ruling, anchored, now);
 }
 
@@ -178,23 +192,23 @@ Result<void> SubjectPlanner::plan(Round& round, const Ruling& ruling, const Subj
   return {};
 }
 
-Result<SubjectPlanner::Planned> SubjectPlanner::plan_all(Round& round, const Ruling& ruling,
-                                                         std::span<const SubjectRow> subjects, Instant now) {
+Result<std::size_t> SubjectPlanner::plan_all(Round& round, const Ruling& ruling, std::span<const SubjectRow> subjects,
+                                             Instant now) {
   std::vector<Advance> advances;
   advances.reserve(subjects.size());
-  Planned planned;
-  for (std::size_t jobs = 0; planned.subjects < subjects.size() && jobs < kJobsAtOnce; ++planned.subjects) {
-    const SubjectRow& subject = subjects[planned.subjects];
+  std::size_t planned = 0;
+  for (std::size_t jobs = 0; planned < subjects.size() && jobs < kJobsAtOnce; ++planned) {
+    const SubjectRow& subject = subjects[planned];
     auto advance = advance_of_due(round, ruling, subject, now);
     if (!advance) {
       if (!is_refusal(advance.error())) return std::unexpected(advance.error());
       TRY(set_aside(subject, advance.error()));
     } else if (*advance) {
-      jobs += (*advance)->jobs.size();
+      jobs += (*advance)->jobs.size() + minutes_closed(**advance) / kMinutesForAJob;
       advances.push_back(**std::move(advance));
     }
   }
-  TRY_ASSIGN(planned.eligible, write(round, ruling.row, advances));
+  TRY(write(round, ruling.row, advances));
   return planned;
 }
 
@@ -245,12 +259,10 @@ Result<JobId> SubjectPlanner::check_now(Round& round, const Ruling& ruling, cons
 
 // ---- Writing ----------------------------------------------------------------------------------------------------
 
-Result<std::size_t> SubjectPlanner::write(Round& round, const ScheduleRow& row, std::span<Advance> advances) {
-  std::size_t eligible = 0;
-  if (advances.empty()) return eligible;
+Result<void> SubjectPlanner::write(Round& round, const ScheduleRow& row, std::span<Advance> advances) {
+  if (advances.empty()) return {};
   const auto answers = store_.plans().advance(advances);
   for (std::size_t i = 0; i < advances.size(); ++i) {
-    const std::uint64_t enqueued_before = round.tick.enqueued;
     if (answers[i]) {
       note_advanced(round, row, advances[i].jobs, *answers[i]);
     } else if (is_refusal(answers[i].error())) {
@@ -258,9 +270,8 @@ Result<std::size_t> SubjectPlanner::write(Round& round, const ScheduleRow& row, 
     } else {
       return std::unexpected(answers[i].error());
     }
-    if (round.tick.enqueued > enqueued_before) ++eligible;
   }
-  return eligible;
+  return {};
 }
 
 void SubjectPlanner::note_advanced(Round& round, const ScheduleRow& row, std::span<const NewJob> asked,
@@ -269,7 +280,12 @@ void SubjectPlanner::note_advanced(Round& round, const ScheduleRow& row, std::sp
     const Enqueued& job = advanced.jobs[i];
     if (job.deduplicated) continue;
     if (asked[i].occurrence && asked[i].options.origin == Origin::scheduled) ++round.tick.enqueued;
-    if (job.state == JobState::queued) round.ready.push_back(job.ready);
+    // Of all jobs with a slot, only deliveries have a deadline.
+    if (asked[i].occurrence && asked[i].deadline) {
+      const OccurrenceKey& day = *asked[i].occurrence;
+      ++round.open_days[{row.id, day_minute_of(local_minute_of(day.slot, day.local_minute)).day}];
+    }
+    if (job.state == JobState::queued && !job.was_stored) round.ready.push_back(job.ready);
     round.tell(JobChanged{.job = job.id, .tenant = row.tenant, .state = job.state});
   }
   round.add_ready(advanced.ready);
@@ -295,6 +311,7 @@ Result<void> SubjectPlanner::advance_one_by_one(Round& round, const ScheduleRow&
                                 .outcome = JobState::missed,
                                 .reason = std::string(kReasonRefused),
                                 .local_minute = occurrence->local_minute,
+                                .minutes = {},
                                 .extends = {}});
       }
       continue;
@@ -311,7 +328,7 @@ Result<void> SubjectPlanner::advance_one_by_one(Round& round, const ScheduleRow&
 Result<Enqueued> SubjectPlanner::enqueue(Round& round, const NewJob& job) {
   TRY_ASSIGN(Enqueued made, std::move(store_.jobs().enqueue(std::array{job}).front()));
   if (!made.deduplicated) {
-    if (made.state == JobState::queued) round.ready.push_back(made.ready);
+    if (made.state == JobState::queued && !made.was_stored) round.ready.push_back(made.ready);
     round.tell(JobChanged{.job = made.id, .tenant = job.tenant, .state = made.state});
   }
   return made;

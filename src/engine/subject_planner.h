@@ -41,11 +41,8 @@ class SubjectPlanner {
 
   // Those that are due at `now` become jobs and outcomes, and their next times move on.
   // Goes as far as fits into one round. One that cannot be planned is set aside: it holds up nobody else.
-  struct Planned {
-    std::size_t subjects = 0;  // how far it went
-    std::size_t eligible = 0;  // of these, such as became jobs
-  };
-  Result<Planned> plan_all(Round& round, const Ruling& ruling, std::span<const SubjectRow> subjects, Instant now);
+  // How many that are.
+  Result<std::size_t> plan_all(Round& round, const Ruling& ruling, std::span<const SubjectRow> subjects, Instant now);
   // One of them.
   Result<void> plan(Round& round, const Ruling& ruling, const SubjectRow& subject, Instant now);
   // It was made or changed: where its planning begins, or goes on.
@@ -80,7 +77,7 @@ class SubjectPlanner {
   Result<std::optional<Advance>> advance_of_occurrence(const Ruling& ruling, const SubjectRow& subject, Instant now);
   Result<void> set_aside(const SubjectRow& subject, const Error& why);
   // How many of them made a job.
-  Result<std::size_t> write(Round& round, const ScheduleRow& row, std::span<Advance> advances);
+  Result<void> write(Round& round, const ScheduleRow& row, std::span<Advance> advances);
   Result<void> advance_one_by_one(Round& round, const ScheduleRow& row, Advance whole);
 
   Store& store_;

@@ -17,12 +17,17 @@ constexpr int kRoundsMax = 1'000'000;
 class InlineRunner final : public Runner {
  public:
   void start(RunPtr run) override { waiting_.push_back(std::move(run)); }
-  std::size_t run_all(const Handlers& handlers, Port& port, FinishedQueue& finished) {
+  // One after the other: each has its slot for as long as it takes.
+  std::size_t run_all(const Handlers& handlers, Port& port, FinishedQueue& finished, Slots& slots) {
     std::size_t count = 0;
     for (const RunPtr& run : std::exchange(waiting_, {})) {
-      if (!run->begin()) continue;
-      finished.put(execute(run, handlers, port));
-      ++count;
+      auto slot = slots.take();
+      if (!slot) {
+        waiting_.push_back(run);
+      } else if (run->begin(*std::move(slot))) {
+        finished.put(execute(run, handlers, port));
+        ++count;
+      }
     }
     return count;
   }
@@ -63,7 +68,7 @@ class TestEngine::Parts {
     std::size_t attempts = 0;
     for (int i = 0; i < kRoundsMax; ++i) {
       const Duration sleep = node_.step();
-      const std::size_t ran = runner_.run_all(handlers_, *node_.port(), *node_.finished());
+      const std::size_t ran = runner_.run_all(handlers_, *node_.port(), *node_.finished(), *node_.slots());
       attempts += ran;
       next_ = sleep;
       if (ran == 0 && sleep > Duration::zero()) return attempts;
@@ -92,7 +97,7 @@ class TestEngine::Parts {
     if (!due) return next_;
     due_ = *due;
     Duration until = kDurationMax;
-    if (due_) until = *due_ - clock_.wall();
+    if (due_) until = clock_.until(*due_);
     if (const auto timer = node_.next_timer()) until = std::min(until, *timer - clock_.boot());
     return until;
   }

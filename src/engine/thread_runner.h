@@ -14,6 +14,7 @@ namespace carillon {
 struct ExecutionEnvironment {
   std::shared_ptr<Port> port;
   std::shared_ptr<FinishedQueue> finished;
+  std::shared_ptr<Slots> slots;
   Replaceable<Handlers> handlers;
 };
 

@@ -96,7 +96,11 @@ AuditDetail trail_of_batch(std::span<const NewJob> jobs) {
 AuditDetail trail_of(const BulkRequest& request, const BulkInfo& begun) {
   JsonObject fields;
   fields.text("bulk", begun.id).text("action", to_string(request.action));
-  fields.raw("filter", json_of(request.query).str());
+  if (request.all) {
+    fields.boolean("all", true);
+  } else {
+    fields.raw("filter", json_of(request.query).str());
+  }
   if (begun.total) fields.integer("total", static_cast<std::int64_t>(*begun.total));
   if (request.rate) fields.number("rate", *request.rate);
   return new_fields(fields);

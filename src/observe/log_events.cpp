@@ -13,6 +13,9 @@ bool is_persistent(std::uint32_t failures) {
 LogLevel level_of(const Event& event) {
   if (std::holds_alternative<LeaseLost>(event.body)) return LogLevel::warn;
   if (std::holds_alternative<HandlerAbandoned>(event.body)) return LogLevel::warn;
+  // Its worker may be told; of a handler in this process nobody else is.
+  const auto* const ignored = std::get_if<EnqueueIgnored>(&event.body);
+  if (ignored != nullptr && ignored->reason == to_string(ErrorCode::idempotency_conflict)) return LogLevel::warn;
   if (const auto* const failed = std::get_if<StoreFailed>(&event.body)) {
     return is_persistent(failed->in_a_row) ? LogLevel::warn : LogLevel::debug;
   }
@@ -42,13 +45,16 @@ class Writer {
     LogLine out = line(well ? "attempt ended" : "attempt failed", stopped.tenant, stopped.job);
     out.text("type", stopped.type).number("attempt", stopped.attempt);
     out.milliseconds("duration_ms", stopped.duration).text("result", to_string(stopped.result));
-    log_.write(out.text("err_code", stopped.error_class));
+    log_.write(out.text("err_code", stopped.error_class).text("error", stopped.error));
   }
   void operator()(const JobChanged& changed) const {
     log_.write(line("job changed", changed.tenant, changed.job).text("state", to_string(changed.state)));
   }
   void operator()(const EnqueueIgnored& ignored) const {
-    LogLine out = line("enqueue ignored: deduplicated", ignored.tenant, ignored.job);
+    const bool is_conflict = ignored.reason == to_string(ErrorCode::idempotency_conflict);
+    const char* const message = is_conflict ? "enqueue ignored: a follow-up's key is held with another payload"
+                                            : "enqueue ignored: deduplicated";
+    LogLine out = line(message, ignored.tenant, ignored.job);
     log_.write(out.text("type", ignored.type).text("reason", ignored.reason));
   }
   void operator()(const StaleWord& word) const {
@@ -57,6 +63,7 @@ class Writer {
   }
   void operator()(const Deferred& deferred) const {
     LogLine out = line("deferred", deferred.tenant, deferred.job).text("reason", deferred.reason);
+    if (!deferred.job) out.text("queue", deferred.queue).number("count", static_cast<std::int64_t>(deferred.count));
     if (deferred.until) out.text("until", format_instant(*deferred.until));
     log_.write(out);
   }

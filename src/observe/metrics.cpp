@@ -45,8 +45,8 @@ struct Metrics::Parts {
   Counter& picked = counter(registry, "carillon_jobs_picked_total", "Attempts that were started.");
   Counter& succeeded = counter(registry, "carillon_jobs_succeeded_total", "Attempts that ended well.");
   Counter& failed = counter(registry, "carillon_jobs_failed_total", "Attempts that ended as error or timeout.");
-  Counter& deferred =
-      counter(registry, "carillon_jobs_deferred_total", "Jobs that were put back by a gate or handler.");
+  Counter& deferred = counter(registry, "carillon_jobs_deferred_total",
+                              "Jobs that were put back by a handler or held by a gate, once for each closing.");
   Counter& dlq = counter(registry, "carillon_jobs_dlq_total", "Jobs that were parked.");
   Counter& stalled = counter(registry, "carillon_jobs_stalled_total", "Leases that were lost.");
   Counter& swept = counter(registry, "carillon_subjects_swept_total", "Subjects that sweeps looked at.");
@@ -73,7 +73,7 @@ struct Metrics::Parts {
     (event.result == AttemptResult::ok ? succeeded : failed).Increment();
     handler.Observe(milliseconds(event.duration));
   }
-  void hear(const Deferred& /*event*/) { deferred.Increment(); }
+  void hear(const Deferred& event) { deferred.Increment(static_cast<double>(event.count)); }
   void hear(const JobChanged& event) {
     if (event.state == JobState::dlq) dlq.Increment();
   }

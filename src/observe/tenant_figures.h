@@ -63,7 +63,7 @@ class TenantFigures {
     Duration heard{};
   };
   struct NameHash {
-    using is_transparent = void;
+    using is_transparent = void;  // NOLINT(readability-identifier-naming): the standard library's name
     std::size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
   };
   Tenant* tenant_of(const std::string& name);

@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "core/attempt.h"
+#include "core/gate_history.h"
 #include "core/job.h"
 #include "core/job_id.h"
 #include "core/job_state.h"
@@ -33,7 +34,8 @@ struct ReadyJob {
   TypeId type;
   Instant run_at;
   std::uint8_t priority = kPriorityDefault;
-  bool has_options = false;  // limits or gates may apply: ask for them before the claim
+  bool has_options = false;   // limits or gates may apply: ask for them before the claim
+  bool last_attempt = false;  // its next one is the last that it has; of one with options its traits say so
   friend bool operator==(const ReadyJob&, const ReadyJob&) = default;
 };
 
@@ -41,7 +43,16 @@ struct Enqueued {
   JobId id;
   bool deduplicated = false;  // an idempotency key gave the job that was there already
   JobState state = JobState::queued;
-  ReadyJob ready;  // if it is queued
+  ReadyJob ready;           // if it is queued
+  bool was_stored = false;  // nothing was made: this is how the job stands that is there already
+  std::string reason;       // of one that was made and has ended at once
+};
+
+// A queued job that has left its place otherwise than by a claim: it has ended, or stands at another time or priority.
+struct LeftQueue {
+  ReadyJob job;  // as it stood
+  ScheduleId schedule;
+  std::string subject;
 };
 
 struct ClaimRequest {
@@ -49,6 +60,9 @@ struct ClaimRequest {
   std::optional<Duration> lease;  // else each job's own
   bool in_process = false;
   std::span<const JobId> jobs;
+  // The first so many have a free slot. The rest is claimed ahead of one and marked so, until `begun`: if the lease is
+  // lost with the mark, that costs no attempt, once in a row. (invariant 12)
+  std::size_t slots = SIZE_MAX;
 };
 
 struct LeasedJob {
@@ -69,6 +83,7 @@ struct LeasedJob {
   std::string subject;
   std::optional<Instant> slot;
   std::string options;  // JSON of what differs from the defaults; "" if nothing does
+  bool ahead = false;   // claimed ahead of a free slot
   friend bool operator==(const LeasedJob&, const LeasedJob&) = default;
 };
 
@@ -84,6 +99,7 @@ struct JobTraits {
   JobId id;
   std::vector<std::string> limits;
   bool notifies = false;
+  bool last_attempt = false;  // its next one is the last that it has
   friend bool operator==(const JobTraits&, const JobTraits&) = default;
 };
 
@@ -108,9 +124,19 @@ struct Changed {
   JobStanding after;
 };
 
+// A job that a gate held, and that left before the gate has opened: it has ended, or was given another time.
+struct DeferredJob {
+  JobId job;
+  std::string tenant;
+  std::string queue;
+  GateKind gate = GateKind::maintenance;
+  std::optional<Instant> until;
+};
+
 // A due job whose schedule or subject does not let it start now.
 struct HeldJob {
   ReadyJob job;
+  std::string tenant;
   ScheduleId schedule;
   std::string subject;           // that is disabled; "": the schedule holds it
   std::optional<Instant> until;  // the end of its pause, if that is known
@@ -121,6 +147,13 @@ struct Claimed {
   std::vector<Changed> overdue;  // ended instead: their deadline had passed, or their schedule was deleted
   std::vector<HeldJob> held;     // left as they are: their schedule is paused or disabled, or their subject is
   std::vector<ReadyJob> early;   // left as they are: not due, because somebody moved them or the clock
+  std::vector<ReadyJob> last;    // left as they are: the last attempt of a job is not claimed ahead of a free slot
+};
+
+// An attempt under its lease.
+struct LeaseKey {
+  JobId job;
+  std::int64_t token = 0;
 };
 
 struct Extension {
@@ -160,15 +193,27 @@ struct Settlement {
   struct SubjectChange {
     std::optional<Instant> expected_at;
     std::optional<std::string> status;
+    bool forgets_expected_at = false;
   };
   std::optional<SubjectChange> subject;
+  // All that its holder said, as a number: a repeated call says the same, and one that does not is a conflict. 0: there
+  // was nothing to say, or nobody is there to repeat it.
+  std::int64_t said = 0;
+};
+
+// What became of a follow-up: its job, or the one that its key belongs to.
+struct FollowedUp {
+  JobId id;
+  bool deduplicated = false;
+  std::optional<Error> error;  // idempotency_conflict: it was not made, because that one has another payload
 };
 
 struct Settled {
   JobId id;
   JobState state = JobState::done;
-  Instant run_at;               // of queued
-  std::vector<ReadyJob> ready;  // what has become ready by it: itself, dependents, follow-ups
+  Instant run_at;                // of queued
+  std::vector<ReadyJob> ready;   // what has become ready by it: itself, dependents, follow-ups
+  std::vector<FollowedUp> then;  // in the order of the settlement's, if the job has ended as done or skipped
 };
 
 // An attempt that the store ended itself.
@@ -193,11 +238,12 @@ struct EffectClaim {
   Kind kind = Kind::first;
   std::string result;         // of done
   bool is_under_way = false;  // of unknown: the attempt that claimed it still has its lease
+  bool is_lifted = false;     // of first: it may have happened, and an operator says that it is to be run
 };
 
 enum class JobAction : std::uint8_t {
   cancel,   // any that is not final; a processing one is asked to stop
-  retry,    // from the DLQ, with fresh attempts
+  retry,    // from the DLQ, with fresh attempts; what it was held for is run (invariant 18)
   discard,  // from the DLQ: cancelled, reason discarded
   run_now,  // a queued one, whatever its time
 };
@@ -265,12 +311,16 @@ class JobStore {
   // passed ends as cutoff_reached (invariant 22); one whose schedule is deleted is cancelled; one whose schedule
   // or subject is paused or disabled is held, and nothing is written for it (invariant 32).
   virtual Result<Claimed> claim(const ClaimRequest& request) = 0;
+  // Their handlers have been entered: they are ahead no longer. One whose token is not the current one is left alone.
+  virtual Result<void> begun(std::span<const LeaseKey> leases) = 0;
   // From now on for the lease's length again, but never past the attempt's timeout (invariant 13). `stale_token` unless
   // it is the current one.
   virtual std::vector<Result<Extended>> extend(std::span<const Extension> extensions) = 0;
   // Ends attempts: job, attempt, follow-ups, dependents, outcome, subject and cursor in one transaction (invariants 14,
   // 20, 23, 30). Only with the current token; a repeated call is answered as at first (invariant 10), with the state
-  // that the job has come to since, should an operator have retried or ended it meanwhile.
+  // that the job has come to since, should an operator have retried or ended it meanwhile. The same end with other
+  // words is a `conflict`. A follow-up whose key is held with another payload is told and not made; one that is refused
+  // for any other reason refuses all.
   virtual std::vector<Result<Settled>> settle(std::span<const Settlement> settlements) = 0;
   // Ends attempts whose lease or time has run out; at most `limit`. (invariants 12, 13)
   virtual Result<std::vector<Reaped>> reap(std::size_t limit) = 0;
@@ -306,8 +356,19 @@ class JobStore {
   // with: they waited for one that cannot be done any more, or their series goes on without them. For those who tell
   // others.
   virtual std::vector<Changed> ended_along() = 0;
+  // Those that were queued and have left their place so far in the transaction of `atomically`, each told once. For
+  // those who remember what is queued.
+  virtual std::vector<LeftQueue> take_left_queue() = 0;
+  // How those of them stand that are queued; others are left out.
+  virtual Result<std::vector<ReadyJob>> queued(std::span<const JobId> jobs) = 0;
 
-  // The guard of an effect (invariant 18). Refused with `stale_token` unless the caller holds the lease.
+  // Jobs that so far in the transaction of `atomically` have left a gate that is closed still. Each closing counts once
+  // for a job: what its opening will tell must leave these out.
+  virtual std::vector<DeferredJob> deferred_along() = 0;
+
+  // The guard of an effect (invariant 18). Refused with `stale_token` unless the caller holds the lease. Who asks for
+  // one that another attempt has left without a word is told `unknown` and has the claim from then on. Only who has it,
+  // the very attempt, finishes or undoes it; another is a `conflict`, and a key that nobody has is `not_found`.
   virtual Result<EffectClaim> claim_effect(std::string_view tenant, std::string_view key, JobId job,
                                            std::int64_t token) = 0;
   virtual Result<void> effect_done(std::string_view tenant, std::string_view key, JobId job, std::int64_t token,
@@ -316,11 +377,12 @@ class JobStore {
 
   // Deletes what has been finished for longer than its tenant keeps it, stepping over up to `limit` rows above `after`.
   // A job stays as long as others wait for it, its key is held, or the cursor has not come by its window. Effects go
-  // after 30 days.
+  // after 30 days, at the end of a pass over all jobs.
   struct PruneRequest {
     JobId after;
     std::size_t limit = 1000;
     RetentionRule keep;
+    std::optional<JobId> before;  // looks at none from it on
   };
   struct PruneStep {
     std::uint64_t erased = 0;

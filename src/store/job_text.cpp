@@ -9,6 +9,21 @@ namespace {
 
 constexpr std::string_view kUntilDone = "done";
 
+void put_integer(JsonObject& object, std::string_view name, std::int64_t number) {
+  if (number != 0) object.integer(name, number);
+}
+
+// A flat list: of each its job, then its kind.
+std::vector<KeptFollowUp> read_follow_ups(std::string_view text, const Json& list) {
+  std::vector<KeptFollowUp> kept;
+  for (std::size_t i = 0; i + 1 < list.items.size(); i += 2) {
+    const auto job = JsonFields::integer_of(text, list.items[i], "then", {.min = 0, .max = INT64_MAX});
+    const auto kind = JsonFields::integer_of(text, list.items[i + 1], "then", {.min = 0, .max = 2});
+    kept.push_back({.job = {job.value_or(0)}, .kind = static_cast<KeptFollowUp::Kind>(kind.value_or(0))});
+  }
+  return kept;
+}
+
 }  // namespace
 
 std::string write_options(const JobOptions& options) {
@@ -34,7 +49,7 @@ std::string write_options(const JobOptions& options) {
   put_text(object, "created_by", options.created_by);
   if (options.origin != Origin::api) object.text("origin", to_string(options.origin));
   if (options.parent) object.integer("parent", options.parent.value);
-  put_text(object, "idempotency_key", options.idempotency_key);
+  if (options.idempotency_key) object.text("idempotency_key", *options.idempotency_key);
   if (options.unique_until.until == KeyHold::Until::done) object.text("unique_until", kUntilDone);
   if (options.unique_until.until == KeyHold::Until::elapsed) {
     object.integer("unique_until", options.unique_until.duration.count());
@@ -66,7 +81,7 @@ Result<JobOptions> read_options(std::string_view text) {
   options.created_by = stored.text("created_by");
   options.origin = origin_from(stored.text("origin")).value_or(Origin::api);
   options.parent = JobId{stored.integer("parent").value_or(0)};
-  options.idempotency_key = stored.text("idempotency_key");
+  if (json.find("idempotency_key") != nullptr) options.idempotency_key = stored.text("idempotency_key");
   if (stored.text("unique_until") == kUntilDone) options.unique_until.until = KeyHold::Until::done;
   if (const auto elapsed = stored.integer("unique_until")) {
     options.unique_until = {.until = KeyHold::Until::elapsed, .duration = Duration(*elapsed)};
@@ -78,6 +93,7 @@ Result<JobOptions> read_options(std::string_view text) {
 std::string write_detail(const JobDetail& detail) {
   JsonObject object;
   put_count(object, "losses", detail.losses);
+  put_flag(object, "lost_ahead", detail.lost_ahead);
   put_count(object, "releases", detail.releases);
   put_count(object, "rate_limits", detail.rate_limits);
   put_text(object, "reason", detail.reason);
@@ -109,6 +125,19 @@ std::string write_detail(const JobDetail& detail) {
   put_instant(object, "last_seen_at", detail.last_seen_at);
   put_text(object, "last_end", detail.last_end);
   put_texts(object, "added_keys", detail.added_keys);
+  std::vector<std::int64_t> parents;
+  for (const JobId id : detail.depends_on) parents.push_back(id.value);
+  put_integers(object, "depends_on", parents);
+  put_integer(object, "said", detail.said);
+  if (!detail.then.empty()) {
+    JsonArray then;
+    for (const KeptFollowUp& one : detail.then) {
+      then.raw(std::to_string(one.job.value)).raw(std::to_string(static_cast<int>(one.kind)));
+    }
+    object.raw("then", then.str());
+  }
+  put_integer(object, "lifted_token", detail.lifted_token);
+  put_instant(object, "lifted_at", detail.lifted_at);
   return object.empty() ? std::string() : object.str();
 }
 
@@ -118,6 +147,7 @@ Result<JobDetail> read_detail(std::string_view text) {
   TRY_ASSIGN(const Json json, parse_stored("detail of a job", text));
   const StoredObject stored(text, json);
   detail.losses = stored.count("losses");
+  detail.lost_ahead = stored.flag("lost_ahead");
   detail.releases = stored.count("releases");
   detail.rate_limits = stored.count("rate_limits");
   detail.reason = stored.text("reason");
@@ -144,6 +174,11 @@ Result<JobDetail> read_detail(std::string_view text) {
   detail.last_seen_at = stored.instant("last_seen_at");
   detail.last_end = stored.text("last_end");
   detail.added_keys = stored.texts("added_keys");
+  for (const std::int64_t id : stored.integers("depends_on")) detail.depends_on.push_back(JobId{id});
+  detail.said = stored.integer("said").value_or(0);
+  if (const Json* const then = json.find("then")) detail.then = read_follow_ups(text, *then);
+  detail.lifted_token = stored.integer("lifted_token").value_or(0);
+  detail.lifted_at = stored.instant("lifted_at");
   return detail;
 }
 

@@ -26,6 +26,12 @@ struct DayMinute {
   int minute = 0;
 };
 
+// Local days, both of them included.
+struct DayRange {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+};
+
 inline DayMinute day_minute_of(std::int64_t local_minute) {
   const std::int64_t minute = ((local_minute % kMinutesOfDay) + kMinutesOfDay) % kMinutesOfDay;
   return {.day = (local_minute - minute) / kMinutesOfDay, .minute = static_cast<int>(minute)};

@@ -9,7 +9,9 @@
 
 #include "base/error.h"
 #include "core/job.h"
+#include "core/minute_count.h"
 #include "store/job_store.h"
+#include "store/local_minute.h"
 #include "store/rows.h"
 
 namespace carillon {
@@ -29,7 +31,8 @@ struct ClosedSlot {
   std::int64_t count = 1;        // of occurrences; more than one: a range
   JobState outcome = JobState::missed;  // missed, skipped or cutoff_reached; the last becomes the subject's status
   std::string reason;
-  std::optional<std::int64_t> local_minute;  // of the local clock: days × 1,440 + minute
+  std::optional<std::int64_t> local_minute;  // of the first one, by the local clock: days × 1,440 + minute
+  std::vector<MinuteCount> minutes;          // of a range: where its occurrences are counted; none: where the first is
   // The slot of a range that this one goes on with: its row grows, if it has the same outcome and reason; else this
   // becomes a row of its own.
   std::optional<Instant> extends;
@@ -191,8 +194,6 @@ struct PlanPruneStep {
   bool end = false;       // the round is over
 };
 
-inline constexpr Duration kOutcomeCountsKept = std::chrono::days(400);
-
 class PlanStore {
  public:
   PlanStore() = default;
@@ -237,6 +238,8 @@ class PlanStore {
   virtual Result<std::size_t> open_windows(ScheduleId schedule, std::string_view subject, std::size_t most) = 0;
   // The occurrence of a subject with the highest slot, if any is kept.
   virtual Result<std::optional<OutcomeRow>> last_outcome(ScheduleId schedule, std::string_view subject) = 0;
+  // Of these local days, as kept with every occurrence: how many are open or parked. (invariant 34)
+  virtual Result<std::int64_t> open_on_days(ScheduleId schedule, const DayRange& days) = 0;
   // The earliest next time of a schedule's subjects.
   virtual Result<std::optional<Instant>> next_subject_at(ScheduleId schedule) = 0;
   // Looks at up to `limit` of them above `after`; of these, the ones that live.

@@ -70,6 +70,7 @@ struct LeaseRow {
   std::uint32_t attempt = 1;  // its number among the attempts used
   std::string worker;
   bool in_process = false;  // of a handler in the engine's own process, which dies with it
+  bool ahead = false;       // claimed ahead of a free slot, and not known to have begun (invariant 12)
   Instant claimed_at;
   Duration length{};
   BootTime until{};
@@ -138,8 +139,8 @@ struct OutcomeRow {
 // How the occurrences of a schedule with fan_out went, whosever they were: kept, never counted. (invariant 34) Without
 // fan_out its one subject has all of it.
 struct ScheduleResults {
-  std::optional<JobState> last_outcome;
-  std::int64_t error_count = 0;  // outcomes in a row that were no success
+  std::optional<JobState> last_outcome;  // dlq: it is parked
+  std::int64_t error_count = 0;          // in a row: outcomes that were no success, and occurrences that were parked
   std::string last_error;
   friend bool operator==(const ScheduleResults&, const ScheduleResults&) = default;
 };
@@ -180,10 +181,10 @@ struct SubjectRow {
   bool enabled = true;              // its jobs are held while it is not (invariant 32)
   std::string overrides;            // JSON
   // What happened so far; read it with subject_text.h.
-  std::optional<JobState> status;    // the last outcome
-  std::optional<Instant> last_slot;  // that it belongs to
-  std::optional<Instant> last_run_at;
-  std::string state;  // JSON of the rest
+  std::optional<JobState> status;      // the last outcome, or dlq: an occurrence was parked since
+  std::optional<Instant> last_slot;    // that it belongs to; of a delivery: the last one that is over
+  std::optional<Instant> last_run_at;  // of the last success
+  std::string state;                   // JSON of the rest
   std::optional<Instant> deleted_at;
   friend bool operator==(const SubjectRow&, const SubjectRow&) = default;
 };
@@ -196,7 +197,8 @@ struct EffectRow {
   JobId job;
   std::int64_t token = 0;
   EffectState state = EffectState::claimed;
-  std::string result;  // JSON
+  bool in_doubt = false;  // of claimed: an earlier attempt had it, and left no word
+  std::string result;     // JSON
   Instant at;
   friend bool operator==(const EffectRow&, const EffectRow&) = default;
 };

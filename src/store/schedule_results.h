@@ -8,11 +8,11 @@
 
 namespace carillon {
 
-// An occurrence of a subject has ended.
+// An occurrence of a subject has ended, or is parked.
 struct EndedOccurrence {
   ScheduleId schedule;
-  std::int64_t generation = 1;  // of its subject
-  JobState outcome = JobState::done;
+  std::int64_t generation = 1;        // of its subject
+  JobState outcome = JobState::done;  // dlq: it is parked
   bool failed = false;  // one that was left out, or called off before it failed, is neither this nor a success
   std::string error;
 };

@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "core/instant.h"
 #include "store/admin_store.h"
 #include "store/job_store.h"
 #include "store/plan_store.h"
@@ -25,11 +26,24 @@ class StoreClock {
   StoreClock(const StoreClock&) = delete;
   StoreClock& operator=(const StoreClock&) = delete;
   virtual ~StoreClock() = default;
-  virtual Instant wall() const = 0;
+  // Cut to milliseconds, so that nothing is due before the instant that people are shown (core/instant.h).
+  Instant wall() const { return cut_to_millisecond(exact_wall()); }
   // Does not jump when the wall clock is set, and counts while the machine sleeps.
   virtual BootTime boot() const = 0;
   // How long it really takes for the wall clock to move on by `wall_time`.
   virtual Duration real_time(Duration wall_time) const { return wall_time; }
+  // How long it really takes until `wall` is `at`, or later.
+  Duration until(Instant at) const {
+    const Duration left = up_to_millisecond(at) - exact_wall();
+    return left <= Duration::zero() ? Duration::zero() : real_time(left);
+  }
+  // What `wall` will be when `boot` has come to `at`.
+  Instant wall_at(BootTime at) const { return up_to_millisecond(add_clamped(exact_wall(), at - boot())); }
+  // It goes on only when it is moved, by whoever waits until all is done: nothing has to be put off for others' sake.
+  virtual bool stands_still() const { return false; }
+
+ protected:
+  virtual Instant exact_wall() const = 0;
 };
 
 // The clocks of this machine.

@@ -7,8 +7,10 @@ namespace {
 
 class SystemStoreClock final : public StoreClock {
  public:
-  Instant wall() const override { return system_now(); }
   BootTime boot() const override { return boot_now(); }
+
+ protected:
+  Instant exact_wall() const override { return system_now(); }
 };
 
 }  // namespace

@@ -26,7 +26,7 @@ struct JobView {
   std::optional<Instant> lease_until;
   std::optional<Instant> finished_at;
   std::vector<AttemptRow> attempts;  // that have ended; oldest first
-  std::vector<JobId> depends_on;     // that are not done yet
+  std::vector<JobId> waits_for;      // what it depends on and has not ended
 };
 
 struct JobPage {

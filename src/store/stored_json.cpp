@@ -38,6 +38,17 @@ std::vector<std::string> StoredObject::texts(std::string_view name) const {
   return texts;
 }
 
+std::vector<std::int64_t> StoredObject::integers(std::string_view name) const {
+  std::vector<std::int64_t> values;
+  const Json* const list = object_.find(name);
+  if (list == nullptr) return values;
+  for (const Json& item : list->items) {
+    const auto read = JsonFields::integer_of(text_, item, std::string(name), {.min = INT64_MIN, .max = INT64_MAX});
+    if (read) values.push_back(*read);
+  }
+  return values;
+}
+
 void put_text(JsonObject& object, std::string_view name, std::string_view text) {
   if (!text.empty()) object.text(name, text);
 }
@@ -46,6 +57,13 @@ void put_texts(JsonObject& object, std::string_view name, const std::vector<std:
   if (texts.empty()) return;
   JsonArray array;
   for (const std::string& text : texts) array.raw(json_string(text));
+  object.raw(name, array.str());
+}
+
+void put_integers(JsonObject& object, std::string_view name, const std::vector<std::int64_t>& values) {
+  if (values.empty()) return;
+  JsonArray array;
+  for (const std::int64_t value : values) array.raw(std::to_string(value));
   object.raw(name, array.str());
 }
 

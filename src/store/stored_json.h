@@ -31,6 +31,7 @@ class StoredObject {
   std::optional<Instant> instant(std::string_view name) const;
   bool flag(std::string_view name) const;
   std::vector<std::string> texts(std::string_view name) const;
+  std::vector<std::int64_t> integers(std::string_view name) const;
 
  private:
   std::string_view text_;
@@ -40,6 +41,7 @@ class StoredObject {
 // Each writes nothing for nothing.
 void put_text(JsonObject& object, std::string_view name, std::string_view text);
 void put_texts(JsonObject& object, std::string_view name, const std::vector<std::string>& texts);
+void put_integers(JsonObject& object, std::string_view name, const std::vector<std::int64_t>& values);
 void put_count(JsonObject& object, std::string_view name, std::uint32_t count);
 void put_flag(JsonObject& object, std::string_view name, bool flag);
 void put_instant(JsonObject& object, std::string_view name, std::optional<Instant> at);  // in microseconds

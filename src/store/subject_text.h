@@ -13,11 +13,11 @@
 namespace carillon {
 
 struct SubjectState {
-  std::optional<JobState> status;    // the last outcome
-  std::optional<Instant> last_slot;  // that it belongs to
-  std::optional<Instant> last_run_at;
+  std::optional<JobState> status;      // the last outcome, or dlq: an occurrence was parked since
+  std::optional<Instant> last_slot;    // that it belongs to; of a delivery: the last one that is over
+  std::optional<Instant> last_run_at;  // of the last success
   std::string last_error;
-  std::uint32_t error_count = 0;  // outcomes in a row that were no success
+  std::uint32_t error_count = 0;  // in a row: outcomes that were no success, and occurrences that were parked
   std::optional<Instant> expected_at;
   std::string last_status;  // what the last check said
   std::optional<Instant> last_checked_at;

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "store/job_store.h"
+#include "store/local_minute.h"
 #include "store/plan_store.h"
 #include "store/rows.h"
 #include "store/schedule_results.h"
@@ -171,6 +172,8 @@ class Transaction {
   // By the day and minute of the local clock, kept like the counts of jobs. `outcome` may be kOpenOutcome, or dlq.
   virtual void add_outcome_count(ScheduleId schedule, std::int64_t local_minute, JobState outcome,
                                  std::int64_t change) = 0;
+  // What these counts say: occurrences of those local days that are open or parked.
+  virtual std::int64_t open_on_days(ScheduleId schedule, const DayRange& days) = 0;
   // Those of days before `day`.
   virtual void erase_outcome_counts(ScheduleId schedule, std::int64_t day) = 0;
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "base/check.h"
 #include "base/mutant.h"
 #include "store/cases/act.h"
@@ -31,11 +33,26 @@ Context TransactionalStore::make_context(Transaction& transaction) {
   return {.tx = transaction,
           .ids = ids_,
           .options_read = options_read_,
+          .clock = clock_,
+          .gates_read = gates_read_,
           .now = now,
           .boot = boot,
           .finalized = {},
           .parked = {},
-          .ended_along = {}};
+          .ended_along = {},
+          .left_queue = {},
+          .deferred_along = {}};
+}
+
+Result<void> TransactionalStore::commit() {
+  auto committed = backend_->commit();
+  if (!committed) gates_read_.known.clear();
+  return committed;
+}
+
+void TransactionalStore::roll_back() {
+  backend_->roll_back();
+  gates_read_.known.clear();
 }
 
 StoreReader& TransactionalStore::reader() {
@@ -52,7 +69,7 @@ Result<void> TransactionalStore::atomically(const std::function<void()>& body) {
   body();
   group_.store({}, std::memory_order_relaxed);
   group_context_ = nullptr;
-  return backend_->commit();
+  return commit();
 }
 
 template <typename UseCase>
@@ -61,7 +78,7 @@ auto TransactionalStore::write(UseCase use_case) -> Result<std::invoke_result_t<
   const std::scoped_lock lock(writer_);
   Context context = make_context(backend_->begin());
   auto answer = use_case(context);
-  TRY(backend_->commit());
+  TRY(commit());
   return answer;
 }
 
@@ -72,10 +89,10 @@ auto TransactionalStore::write_or_refuse(UseCase use_case) -> std::invoke_result
   Context context = make_context(backend_->begin());
   auto answer = use_case(context);
   if (!answer && !context.tx.failed()) {
-    backend_->roll_back();
+    roll_back();
     return answer;
   }
-  TRY(backend_->commit());
+  TRY(commit());
   return answer;
 }
 
@@ -100,12 +117,16 @@ auto all_or_nothing(Context& context, UseCase use_case) {
   const std::size_t finalized = context.finalized.size();
   const std::size_t parked = context.parked.size();
   const std::size_t ended_along = context.ended_along.size();
+  const std::size_t left_queue = context.left_queue.size();
+  const std::size_t deferred_along = context.deferred_along.size();
   auto answer = use_case();
   if (!answer) {
     context.tx.roll_back_to_savepoint();
     context.finalized.resize(finalized);
     context.parked.resize(parked);
     context.ended_along.resize(ended_along);
+    context.left_queue.resize(left_queue);
+    context.deferred_along.resize(deferred_along);
   }
   context.tx.release_savepoint();
   return answer;
@@ -151,6 +172,13 @@ Result<std::vector<Enqueued>> TransactionalStore::enqueue_all(std::span<const Ne
 
 Result<Claimed> TransactionalStore::claim(const ClaimRequest& request) {
   return write([&](Context& context) { return claim_jobs(context, request); });
+}
+
+Result<void> TransactionalStore::begun(std::span<const LeaseKey> leases) {
+  return write_or_refuse([&](Context& context) -> Result<void> {
+    lift_ahead(context, leases);
+    return {};
+  });
 }
 
 std::vector<Result<Extended>> TransactionalStore::extend(std::span<const Extension> extensions) {
@@ -242,6 +270,18 @@ Result<BulkStep> TransactionalStore::act_on(const JobFilter& filter, JobAction a
 
 std::vector<Changed> TransactionalStore::ended_along() {
   return in_group() ? group_context_->ended_along : std::vector<Changed>();
+}
+
+std::vector<LeftQueue> TransactionalStore::take_left_queue() {
+  return in_group() ? std::exchange(group_context_->left_queue, {}) : std::vector<LeftQueue>();
+}
+
+Result<std::vector<ReadyJob>> TransactionalStore::queued(std::span<const JobId> jobs) {
+  return write([&](Context& context) { return queued_of(context, jobs); });
+}
+
+std::vector<DeferredJob> TransactionalStore::deferred_along() {
+  return in_group() ? group_context_->deferred_along : std::vector<DeferredJob>();
 }
 
 Result<EffectClaim> TransactionalStore::claim_effect(std::string_view tenant, std::string_view key, JobId job,
@@ -337,6 +377,10 @@ Result<std::size_t> TransactionalStore::open_windows(ScheduleId schedule, std::s
 
 Result<std::optional<OutcomeRow>> TransactionalStore::last_outcome(ScheduleId schedule, std::string_view subject) {
   return write([&](Context& context) { return context.tx.outcome_until(schedule, subject, kInstantMax); });
+}
+
+Result<std::int64_t> TransactionalStore::open_on_days(ScheduleId schedule, const DayRange& days) {
+  return write([&](Context& context) { return context.tx.open_on_days(schedule, days); });
 }
 
 Result<std::optional<Instant>> TransactionalStore::next_subject_at(ScheduleId schedule) {

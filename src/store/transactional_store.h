@@ -38,6 +38,7 @@ class TransactionalStore final : public Store, private JobStore, private PlanSto
   Result<std::optional<Enqueued>> key_holder(const SaidKey& key) override;
   Result<void> add_key(JobId job, std::string_view key, std::string_view said) override;
   Result<Claimed> claim(const ClaimRequest& request) override;
+  Result<void> begun(std::span<const LeaseKey> leases) override;
   std::vector<Result<Extended>> extend(std::span<const Extension> extensions) override;
   std::vector<Result<Settled>> settle(std::span<const Settlement> settlements) override;
   Result<std::vector<Reaped>> reap(std::size_t limit) override;
@@ -56,6 +57,9 @@ class TransactionalStore final : public Store, private JobStore, private PlanSto
   Result<Changed> patch(std::string_view tenant, JobId job, const JobPatch& patch) override;
   Result<BulkStep> act_on(const JobFilter& filter, JobAction action, JobId after, BulkBounds bounds) override;
   std::vector<Changed> ended_along() override;
+  std::vector<LeftQueue> take_left_queue() override;
+  Result<std::vector<ReadyJob>> queued(std::span<const JobId> jobs) override;
+  std::vector<DeferredJob> deferred_along() override;
   Result<EffectClaim> claim_effect(std::string_view tenant, std::string_view key, JobId job,
                                    std::int64_t token) override;
   Result<void> effect_done(std::string_view tenant, std::string_view key, JobId job, std::int64_t token,
@@ -79,6 +83,7 @@ class TransactionalStore final : public Store, private JobStore, private PlanSto
   Result<std::vector<JobId>> unstarted_jobs(ScheduleId schedule, std::string_view subject) override;
   Result<std::size_t> open_windows(ScheduleId schedule, std::string_view subject, std::size_t most) override;
   Result<std::optional<OutcomeRow>> last_outcome(ScheduleId schedule, std::string_view subject) override;
+  Result<std::int64_t> open_on_days(ScheduleId schedule, const DayRange& days) override;
   Result<std::optional<Instant>> next_subject_at(ScheduleId schedule) override;
   Result<SubjectSlice> subjects_after(ScheduleId schedule, std::optional<std::string_view> after,
                                       std::size_t limit) override;
@@ -111,6 +116,9 @@ class TransactionalStore final : public Store, private JobStore, private PlanSto
 
   bool in_group() const { return group_.load(std::memory_order_relaxed) == std::this_thread::get_id(); }
   Context make_context(Transaction& transaction);
+  // What was read in a transaction that did not happen was not so.
+  Result<void> commit();
+  void roll_back();
 
   const std::unique_ptr<Backend> backend_;
   const StoreClock& clock_;
@@ -122,6 +130,7 @@ class TransactionalStore final : public Store, private JobStore, private PlanSto
 
   JobIds ids_;
   OptionsRead options_read_;
+  GatesRead gates_read_;
 };
 
 }  // namespace carillon

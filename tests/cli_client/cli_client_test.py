@@ -460,10 +460,11 @@ class Bulk(ClientTest):
         self.server.on("POST", T + "/jobs/bulk", {"id": "b1"}, 202)
         ran = self.run_cli("jobs", "cancel", "--all", "--detach")
         self.assertEqual((ran.code, ran.json), (DONE, {"id": "b1"}))
-        self.asked_once("POST", T + "/jobs/bulk", {"action": "cancel", "filter": {}})
+        self.asked_once("POST", T + "/jobs/bulk", {"action": "cancel", "all": True})
 
     def test_every_job_is_never_meant_by_forgetting_a_word(self):
         for words in (["dlq", "retry"], ["dlq", "discard"], ["jobs", "cancel"], ["jobs", "cancel", ID, "--all"],
+                      ["jobs", "cancel", "--all", "--filter", "type=a"],
                       ["dlq", "retry", "--filter", "color=red"], ["dlq", "retry", "--filter", "type"],
                       ["dlq", "retry", "--filter", "state=done"], ["dlq", "retry", "--filter", "type=a", "--filter", "type=b"]):
             with self.subTest(words):

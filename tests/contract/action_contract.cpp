@@ -350,5 +350,43 @@ TEST_P(StoreContract, BulkWorkMeetsWhatItsOwnStepsHaveEnded) {
   EXPECT_THAT(jobs().ended_along(), IsEmpty());
 }
 
+TEST_P(StoreContract, WhatLeavesTheQueueOtherwiseThanByAClaimIsTold) {
+  const JobId cancelled = enqueue(job());
+  const JobId moved = enqueue(job());
+  const JobId stays = enqueue(job());
+  const JobId claimed = enqueue(job());
+  NewJob short_lived = job();
+  short_lived.deadline = now() + 1h;
+  const JobId overdue = enqueue(short_lived);
+  const Instant run_at = now();
+  const JobId parked = parked_job(job());
+  clock().advance(2h);
+
+  std::vector<LeftQueue> left;
+  std::vector<ReadyJob> queued;
+  ASSERT_TRUE(store().atomically([&] {
+    act(JobAction::cancel, cancelled);
+    EXPECT_TRUE(jobs().patch(kTenant, moved, {.priority = 1, .run_at = {}}));
+    EXPECT_THAT(act(JobAction::run_now, stays).ready, IsEmpty());  // it is due already, where it stands
+    claim_one(claimed);
+    act(JobAction::retry, parked);
+    EXPECT_TRUE(jobs().finish_overdue(10, {}));
+    left = jobs().take_left_queue();
+    EXPECT_THAT(jobs().take_left_queue(), IsEmpty());
+    queued = value_of(jobs().queued(std::array{cancelled, moved, stays, claimed, parked, overdue}));
+  }));
+  std::vector<JobId> ids;
+  for (const LeftQueue& one : left) {
+    ids.push_back(one.job.id);
+    EXPECT_EQ(one.job.run_at, run_at);
+    EXPECT_EQ(one.job.priority, kPriorityDefault);
+  }
+  EXPECT_THAT(ids, UnorderedElementsAre(cancelled, moved, overdue));
+  std::vector<JobId> there;
+  for (const ReadyJob& one : queued) there.push_back(one.id);
+  EXPECT_THAT(there, ElementsAre(moved, stays, parked));
+  EXPECT_EQ(queued.front().priority, 1);
+}
+
 }  // namespace
 }  // namespace carillon::test

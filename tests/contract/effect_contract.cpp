@@ -124,8 +124,126 @@ TEST_P(StoreContract, AnEffectNobodyAskedForCannotBeRecorded) {  // invariant 18
   Effects effects(jobs());
   const LeasedJob holder = claim_one(enqueue(job()));
 
-  EXPECT_EQ(error_of(effects.done(holder, "1")).code, ErrorCode::conflict);
-  EXPECT_EQ(error_of(effects.undone(holder)).code, ErrorCode::conflict);
+  EXPECT_EQ(error_of(effects.done(holder, "1")).code, ErrorCode::not_found);
+  EXPECT_EQ(error_of(effects.undone(holder)).code, ErrorCode::not_found);
+  // What was undone is nobody's again.
+  ASSERT_TRUE(effects.claim(holder));
+  ASSERT_TRUE(effects.undone(holder));
+  EXPECT_EQ(error_of(effects.undone(holder)).code, ErrorCode::not_found);
+  EXPECT_EQ(error_of(effects.done(holder, "1")).code, ErrorCode::not_found);
+}
+
+TEST_P(StoreContract, OnlyTheHolderOfTheClaimFinishesOrUndoesIt) {  // invariant 18
+  Effects effects(jobs());
+  const LeasedJob ada = claim_one(enqueue(job()));
+  const LeasedJob bob = claim_one(enqueue(job()));
+  ASSERT_TRUE(effects.claim(ada));
+  EXPECT_EQ(error_of(effects.done(bob, "1")).code, ErrorCode::conflict);
+  EXPECT_EQ(error_of(effects.undone(bob)).code, ErrorCode::conflict);
+  // Asking does not make it his, as long as she is at it.
+  EXPECT_TRUE(value_of(effects.claim(bob)).is_under_way);
+  EXPECT_EQ(error_of(effects.undone(bob)).code, ErrorCode::conflict);
+  EXPECT_EQ(error_of(effects.done(bob, "2")).code, ErrorCode::conflict);
+  ASSERT_TRUE(effects.done(ada, "1"));
+  // What is done stays as it was told; saying so again is saying it once.
+  EXPECT_TRUE(effects.done(ada, " 1 "));
+  EXPECT_EQ(error_of(effects.done(ada, "2")).code, ErrorCode::conflict);
+  EXPECT_EQ(error_of(effects.done(bob, "2")).code, ErrorCode::conflict);
+  EXPECT_EQ(value_of(effects.claim(bob)).result, "1");
+}
+
+TEST_P(StoreContract, ALaterAttemptHasTheClaimOnceItHasAskedForIt) {  // invariant 18
+  Effects effects(jobs());
+  const JobId id = enqueue(doubling_job());
+  ASSERT_TRUE(effects.claim(claim_one(id, {.lease = 10s})));
+  clock().advance(10s);
+  reap();
+  const LeasedJob next = claim_one(id, {.lease = 10s});
+  EXPECT_EQ(error_of(effects.done(next, "1")).code, ErrorCode::conflict);
+  EXPECT_EQ(error_of(effects.undone(next)).code, ErrorCode::conflict);
+  EXPECT_EQ(value_of(effects.claim(next)).kind, Kind::unknown);
+  // From now on another finds this one at it.
+  const LeasedJob other = claim_one(enqueue(job()));
+  EXPECT_TRUE(value_of(effects.claim(other)).is_under_way);
+  clock().advance(10s);
+  reap();
+  EXPECT_FALSE(value_of(effects.claim(other)).is_under_way);
+  EXPECT_EQ(value_of(effects.claim(other)).kind, Kind::unknown);
+  EXPECT_TRUE(effects.done(other, "1"));
+}
+
+// As a handler's attempt ends that found the effect in doubt, of a job that says hold.
+Settlement held_for_effect(const LeasedJob& leased) {
+  Settlement held = failed(leased);
+  held.hold = true;
+  return held;
+}
+
+TEST_P(StoreContract, AnOperatorsRetryLiftsTheHoldAndOnlyThatOne) {  // invariant 18
+  Effects effects(jobs());
+  const auto hold = [&](JobId held) {
+    const LeasedJob leased = claim_one(held);
+    EXPECT_EQ(value_of(effects.claim(leased)).kind, Kind::unknown);
+    settle(held_for_effect(leased));
+    EXPECT_EQ(state(held), JobState::dlq);
+  };
+  const JobId id = enqueue(doubling_job());
+  ASSERT_TRUE(effects.claim(claim_one(id, {.lease = 10s})));
+  clock().advance(10s);
+  reap();
+  clock().advance(1h);
+  hold(id);
+  act(JobAction::retry, id);
+  const LeasedJob lifted = claim_one(id, {.lease = 10s});
+  const EffectClaim claim = value_of(effects.claim(lifted));
+  EXPECT_EQ(claim.kind, Kind::first);
+  EXPECT_TRUE(claim.is_lifted);
+  EXPECT_EQ(value_of(effects.claim(lifted)).kind, Kind::first) << "asked again: the answer was lost";
+  clock().advance(10s);
+  reap();
+  clock().advance(1h);
+
+  // It vanished once more: that is a new doubt, which nobody has decided about.
+  hold(id);
+  act(JobAction::retry, id);
+  const LeasedJob again = claim_one(id);
+  EXPECT_EQ(value_of(effects.claim(again)).kind, Kind::first);
+  EXPECT_TRUE(effects.done(again, "1"));
+}
+
+TEST_P(StoreContract, ARetryOfWhatWasParkedForAnotherReasonLiftsNothing) {  // invariant 18
+  Effects effects(jobs());
+  const JobId id = enqueue(doubling_job());
+  const LeasedJob first = claim_one(id);
+  ASSERT_TRUE(effects.claim(first));
+  settle(failed_for_good(first));
+  act(JobAction::retry, id);
+
+  EXPECT_EQ(value_of(effects.claim(claim_one(id))).kind, Kind::unknown);
+}
+
+TEST_P(StoreContract, ARetryLiftsTheHoldAlsoIfAnotherJobHasAskedSince) {  // invariant 18
+  Effects effects(jobs());
+  const auto hold = [&](JobId held) {
+    const LeasedJob leased = claim_one(held);
+    EXPECT_EQ(value_of(effects.claim(leased)).kind, Kind::unknown);
+    settle(held_for_effect(leased));
+  };
+  const JobId ada = enqueue(doubling_job());
+  ASSERT_TRUE(effects.claim(claim_one(ada, {.lease = 10s})));
+  clock().advance(10s);
+  reap();
+  clock().advance(1h);
+  hold(ada);
+  const JobId bob = enqueue(doubling_job());
+  hold(bob);  // he has the claim now
+  act(JobAction::retry, ada);
+  const LeasedJob lifted = claim_one(ada);
+  EXPECT_EQ(value_of(effects.claim(lifted)).kind, Kind::first);
+  ASSERT_TRUE(effects.done(lifted, "1"));
+  act(JobAction::retry, bob);
+
+  EXPECT_EQ(value_of(effects.claim(claim_one(bob))).kind, Kind::done);
 }
 
 TEST_P(StoreContract, TwoJobsShareAnEffect) {  // invariant 18

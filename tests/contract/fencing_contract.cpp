@@ -149,7 +149,7 @@ TEST_P(StoreContract, ARepeatedWordIsAnsweredAsTheFirstTime) {  // invariant 10
       EXPECT_EQ(second->state, first.state);
       if (first.state == JobState::queued) {
         EXPECT_EQ(second->run_at, first.run_at);
-        EXPECT_EQ(second->ready, first.ready);
+        EXPECT_THAT(second->ready, IsEmpty()) << "it stands where the first word has put it";
       }
       const JobView after = view(leased.id);
       EXPECT_EQ(after.row, before.row);
@@ -179,6 +179,71 @@ TEST_P(StoreContract, AnotherWordThanTheFirstIsRefused) {  // invariant 10
   settle(failed(broken));
   EXPECT_EQ(refusal_of(completed(broken)).code, ErrorCode::stale_token);
   EXPECT_EQ(state(broken.id), JobState::queued);
+}
+
+// The same end in other words is neither a repeat nor stale.
+TEST_P(StoreContract, TheSameEndInOtherWordsIsAConflict) {  // invariant 10
+  const auto in_words = [](Settlement settlement, std::int64_t said) {
+    settlement.said = said;
+    return settlement;
+  };
+  const auto with_output = [&](const LeasedJob& leased, std::string output, std::int64_t said) {
+    Settlement settlement = in_words(completed(leased), said);
+    settlement.output = std::move(output);
+    return settlement;
+  };
+  const LeasedJob done = claim_one(enqueue(job()));
+  settle(with_output(done, "1", 11));
+  EXPECT_EQ(refusal_of(with_output(done, "2", 12)).code, ErrorCode::conflict);
+  EXPECT_EQ(refusal_of(completed(done)).code, ErrorCode::conflict);
+  EXPECT_EQ(settle(with_output(done, "1", 11)).state, JobState::done);
+  EXPECT_EQ(detail(done.id).output, "1");
+
+  // Nothing was said the first time.
+  const LeasedJob plain = claim_one(enqueue(job()));
+  settle(completed(plain));
+  EXPECT_EQ(refusal_of(with_output(plain, "1", 11)).code, ErrorCode::conflict);
+  Settlement with_follow_up = in_words(completed(plain), 13);
+  with_follow_up.then = {job("second")};
+  EXPECT_EQ(refusal_of(with_follow_up).code, ErrorCode::conflict);
+  EXPECT_EQ(settle(completed(plain)).state, JobState::done);
+  EXPECT_EQ(detail(plain.id).output, "");
+  EXPECT_EQ(all_ids().size(), 2U);
+
+  const LeasedJob broken = claim_one(enqueue(doubling_job()));
+  const Settled first = settle(in_words(failed(broken, "no"), 21));
+  EXPECT_EQ(refusal_of(in_words(failed(broken, "yes"), 22)).code, ErrorCode::conflict);
+  EXPECT_EQ(settle(in_words(failed(broken, "no"), 21)).run_at, first.run_at);
+  const LeasedJob put_back = claim_one(enqueue(job()));
+  settle(in_words(deferred(put_back, now() + 1h), 31));
+  EXPECT_EQ(refusal_of(in_words(deferred(put_back, now() + 2h), 32)).code, ErrorCode::conflict);
+
+  // What was said of an earlier attempt is not said of the next.
+  clock().advance(1h);
+  const LeasedJob next = claim_one(broken.id);
+  settle(released(next));
+  EXPECT_EQ(settle(released(next)).state, JobState::queued);
+}
+
+TEST_P(StoreContract, WhatWasSettledBeforeWordsWereKeptIsRecognisedByWhatItLeftBehind) {  // invariant 10
+  const LeasedJob done = claim_one(enqueue(job()));
+  Settlement old = completed(done);
+  old.output = "1";
+  settle(old);
+  const LeasedJob broken = claim_one(enqueue(doubling_job()));
+  settle(failed(broken, "no"));
+
+  Settlement now = old;
+  now.said = 11;
+  EXPECT_EQ(settle(now).state, JobState::done);
+  now.output = "2";
+  EXPECT_EQ(refusal_of(now).code, ErrorCode::conflict);
+  Settlement again = failed(broken, "no");
+  again.said = 21;
+  EXPECT_EQ(settle(again).state, JobState::queued);
+  again = failed(broken, "yes");
+  again.said = 22;
+  EXPECT_EQ(refusal_of(again).code, ErrorCode::conflict);
 }
 
 TEST_P(StoreContract, TheSameSettlementTwiceInOneBatchIsOne) {  // invariant 10

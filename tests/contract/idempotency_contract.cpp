@@ -1,7 +1,9 @@
 // While a key is held, asking again gives the same job.
 #include <array>
 
+#include "base/hash.h"
 #include "contract/store_contract.h"
+#include "store/transactional_store.h"
 
 namespace carillon::test {
 namespace {
@@ -140,14 +142,78 @@ TEST_P(StoreContract, AnotherPayloadUnderAHeldKeyIsAConflict) {  // invariant 17
   EXPECT_EQ(error.code, ErrorCode::idempotency_conflict);
   EXPECT_THAT(error.message, HasSubstr("evt-1"));
   EXPECT_THAT(error.message, HasSubstr(format_job_id(id)));
-  // The bytes count, not what they mean.
-  EXPECT_EQ(error_of(try_enqueue(keyed("evt-1", R"({"a": 1})"))).code, ErrorCode::idempotency_conflict);
   EXPECT_EQ(view(id).payload, R"({"a":1})");
   EXPECT_FALSE(detail(id).last_seen_at);
   EXPECT_EQ(all_ids().size(), 1U);
 
   settle(completed(claim_one(id)));
   EXPECT_EQ(error_of(try_enqueue(keyed("evt-1", R"({"a":2})"))).code, ErrorCode::idempotency_conflict);
+}
+
+TEST_P(StoreContract, PayloadsUnderAKeyAreComparedAsValues) {  // invariant 17
+  const JobId id = enqueue(keyed("evt-1", R"({"a":1,"b":{"c":[1,2.50,"Zoë/"],"d":null}})"));
+  for (const std::string_view same : {R"({"b":{"d":null,"c":[1,2.50,"Zoë/"]},"a":1})",
+                                      " {\n\"a\" : 1 ,\t\"b\": { \"c\" : [ 1 , 2.50, \"Zoë/\" ], \"d\" : null } }\r\n",
+                                      R"({"\u0061":1,"b":{"c":[1,2.50,"Zo\u00eb\/"],"d":null}})"}) {
+    SCOPED_TRACE(same);
+    const Enqueued again = enqueued(keyed("evt-1", std::string(same)));
+    EXPECT_EQ(again.id, id);
+    EXPECT_TRUE(again.deduplicated);
+  }
+  for (const std::string_view other :
+       {R"({"a":1,"b":{"c":[2.50,1,"Zoë/"],"d":null}})",    // the order of items counts
+        R"({"a":1.0,"b":{"c":[1,2.50,"Zoë/"],"d":null}})",  // numbers count by their text
+        R"({"a":1,"b":{"c":[1,2.5,"Zoë/"],"d":null}})", R"({"a":"1","b":{"c":[1,2.50,"Zoë/"],"d":null}})",
+        R"({"a":1,"b":{"c":[1,2.50,"zoë/"],"d":null}})",
+        R"({"a":1,"b":{"c":[1,2.50,"Zoë/"]}})",  // null is there, or is not
+        R"({"a":1,"b":{"c":[1,2.50,"Zoë/"],"d":false}})", R"({"a":1,"b":{"c":[[1,2.50],"Zoë/"],"d":null}})",
+        R"({"b":1,"a":{"c":[1,2.50,"Zoë/"],"d":null}})", R"([])", "1"}) {
+    SCOPED_TRACE(other);
+    EXPECT_EQ(error_of(try_enqueue(keyed("evt-1", std::string(other)))).code, ErrorCode::idempotency_conflict);
+  }
+  EXPECT_EQ(all_ids().size(), 1U);
+}
+
+TEST_P(StoreContract, AKeyFromBeforeIsComparedByItsBytes) {  // invariant 17
+  constexpr std::string_view kPayload = R"({"a": 1, "b": 2})";
+  const std::filesystem::path folder = make_scratch_folder();
+  {
+    ManualStoreClock own_clock;
+    auto backend = GetParam().open_backend(own_clock, folder);
+    const JobId id{7};
+    Transaction& old = backend->begin();
+    const TypeId type = old.type(job().type);
+    JobRow row{.id = id, .lane = old.lane(kTenant, "default"), .type = type, .run_at = own_clock.wall()};
+    row.options = R"({"idempotency_key":"evt-1"})";
+    old.insert_job(row, kPayload);
+    old.put_key({.tenant = std::string(kTenant),
+                 .type = type,
+                 .key = "evt-1",
+                 .job = id,
+                 .payload_hash = static_cast<std::int64_t>(stable_hash({"payload", kPayload})),
+                 .held_until = {}});
+    ASSERT_TRUE(backend->commit());
+    const auto own_store = make_store(std::move(backend), own_clock);
+    const auto ask = [&](std::string_view payload) {
+      return own_store->jobs().enqueue(std::array{keyed("evt-1", std::string(payload))}).front();
+    };
+    EXPECT_EQ(value_of(ask(kPayload)).id, id);
+    EXPECT_TRUE(value_of(ask(kPayload)).deduplicated);
+    EXPECT_EQ(error_of(ask(R"({"b": 2, "a": 1})")).code, ErrorCode::idempotency_conflict);
+    EXPECT_EQ(error_of(ask(R"({"a":1,"b":2})")).code, ErrorCode::idempotency_conflict);
+    EXPECT_EQ(error_of(ask(R"({"a": 1, "b": 3})")).code, ErrorCode::idempotency_conflict);
+  }
+  std::filesystem::remove_all(folder);
+}
+
+TEST_P(StoreContract, AnEmptyKeyIsRefused) {  // invariant 17
+  const Error error = error_of(try_enqueue(keyed("")));
+  EXPECT_EQ(error.code, ErrorCode::invalid_request);
+  EXPECT_EQ(error.field, "idempotency_key");
+  Settlement said = completed(claim_one(enqueue(job())));
+  said.then = {keyed("")};
+  EXPECT_EQ(refusal_of(said).code, ErrorCode::invalid_request);
+  EXPECT_EQ(all_ids().size(), 1U);
 }
 
 TEST_P(StoreContract, AKeyBelongsToItsTenantAndType) {  // invariants 17, 28
@@ -245,9 +311,59 @@ TEST_P(StoreContract, AFollowUpHonoursItsKey) {  // invariants 17, 30
   Settlement said = completed(claim_one(enqueue(job())));
   said.then = {keyed()};
 
-  EXPECT_THAT(settle(said).ready, testing::IsEmpty());
+  const Settled settled = settle(said);
+  EXPECT_THAT(settled.ready, testing::IsEmpty());
+  ASSERT_EQ(settled.then.size(), 1U);
+  EXPECT_EQ(settled.then[0].id, held);
+  EXPECT_TRUE(settled.then[0].deduplicated);
+  EXPECT_FALSE(settled.then[0].error);
   EXPECT_EQ(enqueue(keyed()), held);
   EXPECT_EQ(all_ids().size(), 2U);
+}
+
+TEST_P(StoreContract, AFollowUpWhoseKeyHasAnotherPayloadDoesNotRefuseTheCompletion) {  // invariants 17, 30
+  const JobId held = enqueue(keyed());
+  const JobId id = enqueue(job());
+  Settlement said = completed(claim_one(id));
+  said.then = {job("before"), keyed("evt-1", R"({"a":2})"), job("behind")};
+  said.said = 7;
+  const Settled settled = settle(said);
+
+  EXPECT_EQ(settled.state, JobState::done);
+  EXPECT_EQ(state(id), JobState::done);
+  EXPECT_EQ(settled.ready.size(), 2U);
+  ASSERT_EQ(settled.then.size(), 3U);
+  EXPECT_EQ(view(settled.then[0].id).type, "before");
+  EXPECT_EQ(view(settled.then[2].id).type, "behind");
+  EXPECT_FALSE(settled.then[0].error);
+  EXPECT_EQ(settled.then[1].id, held);
+  ASSERT_TRUE(settled.then[1].error);
+  EXPECT_EQ(settled.then[1].error->code, ErrorCode::idempotency_conflict);
+  EXPECT_THAT(settled.then[1].error->message, HasSubstr("evt-1"));
+  EXPECT_EQ(all_ids().size(), 4U);
+  expect_counts_agree();
+
+  // Asked again it is the same answer, and nothing is made.
+  const Settled again = settle(said);
+  ASSERT_EQ(again.then.size(), 3U);
+  for (std::size_t i = 0; i < again.then.size(); ++i) {
+    EXPECT_EQ(again.then[i].id, settled.then[i].id);
+    EXPECT_EQ(again.then[i].deduplicated, settled.then[i].deduplicated);
+    EXPECT_EQ(again.then[i].error.has_value(), settled.then[i].error.has_value());
+  }
+  EXPECT_EQ(again.then[1].error->message, settled.then[1].error->message);
+  EXPECT_EQ(all_ids().size(), 4U);
+}
+
+TEST_P(StoreContract, AFollowUpMayTakeTheKeyThatItsCauseHeldUntilItsEnd) {  // invariants 17, 30
+  const JobId id = enqueue(held_until_done());
+  Settlement said = completed(claim_one(id));
+  said.then = {keyed("evt-1", "2")};
+
+  const Settled settled = settle(said);
+  ASSERT_EQ(settled.then.size(), 1U);
+  EXPECT_FALSE(settled.then[0].error);
+  EXPECT_NE(settled.then[0].id, id);
 }
 
 }  // namespace

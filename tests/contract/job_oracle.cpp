@@ -63,9 +63,8 @@ std::string JobOracle::enqueue(const NewJob& asked, const Result<Enqueued>& answ
     if (known->asked.tenant != asked.tenant) return expect_code("enqueue", asked.id, ErrorCode::conflict, answer);
     return expect_known(asked.id, false);
   }
-  const std::string& name = asked.options.idempotency_key;
-  if (!name.empty()) {
-    const auto key = keys_.find({asked.tenant, asked.type, name});
+  if (const auto& name = asked.options.idempotency_key) {
+    const auto key = keys_.find({asked.tenant, asked.type, *name});
     if (key != keys_.end() && (!key->second.until || clock_.wall() < *key->second.until)) {
       if (key->second.payload == asked.payload) return expect_known(key->second.job, true);
       return expect_code("enqueue", asked.id, ErrorCode::idempotency_conflict, answer);
@@ -94,12 +93,11 @@ void JobOracle::create(const NewJob& asked) {
   }
   job.state = job.waits_for.empty() ? JobState::queued : JobState::waiting;
   jobs_[asked.id] = job;
-  const std::string& name = asked.options.idempotency_key;
-  if (!name.empty()) {
+  if (const auto& name = asked.options.idempotency_key) {
     Key key{.job = asked.id, .payload = asked.payload};
     const KeyHold& hold = asked.options.unique_until;
     if (hold.until == KeyHold::Until::elapsed) key.until = clock_.wall() + hold.duration;
-    keys_[{asked.tenant, asked.type, name}] = key;
+    keys_[{asked.tenant, asked.type, *name}] = key;
   }
   if (not_met) return finish(asked.id, JobState::cancelled);
   if (overdue(job)) finish(asked.id, JobState::cutoff_reached);
@@ -146,9 +144,10 @@ void JobOracle::retry_or_park(Job& job) {
 void JobOracle::end_attempt(JobId id, const AttemptEnd& end) {
   Job& job = jobs_.at(id);
   const bool back = end.result == AttemptResult::released || end.result == AttemptResult::rate_limited;
+  const bool free_loss = end.result == AttemptResult::lease_lost && job.ahead && !job.lost_free;
   if (overdue(job) ||
       ((job.cancel_requested || end.result == AttemptResult::cancelled) && end.result != AttemptResult::ok)) {
-    if (back) --job.attempts;
+    if (back || free_loss) --job.attempts;
     return finish(id, overdue(job) ? JobState::cutoff_reached : JobState::cancelled);
   }
   if (end.result == AttemptResult::ok) return finish(id, end.skipped ? JobState::skipped : JobState::done);
@@ -157,6 +156,7 @@ void JobOracle::end_attempt(JobId id, const AttemptEnd& end) {
     return requeue(job, clock_.wall());
   }
   const std::uint32_t losses = std::exchange(job.losses, 0);
+  const bool lost_free = std::exchange(job.lost_free, false);
   const std::uint32_t releases = std::exchange(job.releases, 0);
   const std::uint32_t rate_limits = std::exchange(job.rate_limits, 0);
   if (back) {
@@ -174,6 +174,8 @@ void JobOracle::end_attempt(JobId id, const AttemptEnd& end) {
   }
   if (end.result == AttemptResult::lease_lost) {
     job.losses = losses + 1;
+    job.lost_free = lost_free || free_loss;
+    if (free_loss) --job.attempts;
     if (losses == 0 && !used_up(job)) return requeue(job, clock_.wall());
   }
   if (end.permanent) {
@@ -192,7 +194,9 @@ std::string JobOracle::claim(const ClaimRequest& asked, const Claimed& answer) {
   }
   std::set<JobId> ended;
   for (const Changed& changed : answer.overdue) ended.insert(changed.id);
-  for (const JobId id : asked.jobs) {
+  std::multiset<JobId> last;
+  for (const ReadyJob& left : answer.last) last.insert(left.id);
+  for (const JobId& id : asked.jobs) {
     Job* const job = find(id);
     const bool running = job != nullptr && job->state == JobState::processing;
     const bool due = job != nullptr && job->state == JobState::queued && job->run_at <= clock_.wall();
@@ -203,6 +207,15 @@ std::string JobOracle::claim(const ClaimRequest& asked, const Claimed& answer) {
       continue;
     }
     if (!due) continue;
+    const bool ahead = static_cast<std::size_t>(&id - asked.jobs.data()) >= asked.slots;
+    const bool is_last = std::holds_alternative<RetryNone>(*job->asked.options.retry) ||
+                         (job->asked.options.max_attempts && job->attempts + 1 >= *job->asked.options.max_attempts);
+    if (ahead && is_last) {
+      const auto left = last.find(id);
+      if (left == last.end()) return differs("claim", id, "left as it is", "silence");
+      last.erase(left);
+      continue;
+    }
     const auto found = got.find(id);
     if (found == got.end()) return differs("claim", id, "a lease", "nothing");
     const LeasedJob leased = found->second;
@@ -211,16 +224,23 @@ std::string JobOracle::claim(const ClaimRequest& asked, const Claimed& answer) {
     ++job->attempts;
     if (leased.attempt != job->attempts) return differs("claim", id, "the next attempt", "another");
     job->state = JobState::processing;
+    job->ahead = ahead;
+    if (leased.ahead != ahead) return differs("claim", id, ahead ? "the mark" : "no mark", "the other");
     job->token = leased.token;
     job->length = asked.lease.value_or(job->asked.options.lease);
     job->timeout_at = clock_.boot() + job->asked.options.timeout;
     job->until = std::min(clock_.boot() + job->length, job->timeout_at);
     job->last_word.reset();
-    if (leased.lease_until != clock_.wall() + (job->until - clock_.boot())) {
+    if (leased.lease_until != clock_.wall_at(job->until)) {
       return differs("claim", id, "its lease's end", format_instant(leased.lease_until));
     }
   }
   return got.empty() ? "" : differs("claim", got.begin()->first, "nothing", "a lease");
+}
+
+void JobOracle::begun(const LeaseKey& asked) {
+  Job* const job = find(asked.job);
+  if (job != nullptr && job->state == JobState::processing && job->token == asked.token) job->ahead = false;
 }
 
 std::string JobOracle::extend(const Extension& asked, const Result<Extended>& answer) {
@@ -232,8 +252,8 @@ std::string JobOracle::extend(const Extension& asked, const Result<Extended>& an
   }
   if (!answer) return differs("extend", asked.job, "a longer lease", code_of(answer));
   job->until = std::min(clock_.boot() + job->length, job->timeout_at);
-  const bool right = answer->lease_until == clock_.wall() + (job->until - clock_.boot()) &&
-                     answer->cancel_requested == job->cancel_requested;
+  const bool right =
+      answer->lease_until == clock_.wall_at(job->until) && answer->cancel_requested == job->cancel_requested;
   return right ? "" : differs("extend", asked.job, "its lease", "another");
 }
 
@@ -340,6 +360,7 @@ Result<Changed> JobOracle::judge(std::string_view tenant, JobAction action, JobI
     case JobAction::retry:
       if (job->state != JobState::dlq) return refuse(wrong_state);
       job->attempts = job->losses = job->releases = job->rate_limits = 0;
+      job->lost_free = false;
       requeue(*job, clock_.wall());
       break;
     case JobAction::run_now:
@@ -418,7 +439,7 @@ std::string JobOracle::check(StoreReader& reader) const {
       return differs("read", id, format_instant(job.run_at), format_instant(view->row.run_at));
     }
     if (view->finished_at != job.finished_at) return differs("read", id, "its end", "another time");
-    if (std::set(view->depends_on.begin(), view->depends_on.end()) != job.waits_for) {
+    if (std::set(view->waits_for.begin(), view->waits_for.end()) != job.waits_for) {
       return differs("read", id, "its parents", "others");
     }
   }

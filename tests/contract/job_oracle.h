@@ -20,6 +20,7 @@ class JobOracle {
   // Each answers "" if it agrees.
   std::string enqueue(const NewJob& asked, const Result<Enqueued>& answer);
   std::string claim(const ClaimRequest& asked, const Claimed& answer);
+  void begun(const LeaseKey& asked);
   std::string extend(const Extension& asked, const Result<Extended>& answer);
   std::string settle(const Settlement& asked, const Result<Settled>& answer);
   std::string reap(const std::vector<Reaped>& answer);
@@ -54,6 +55,8 @@ class JobOracle {
     std::optional<Instant> finished_at;
     bool cancel_requested = false;
     std::uint32_t losses = 0;
+    bool ahead = false;      // its lease was given before a slot was free, and nobody has said that it began
+    bool lost_free = false;  // in this row of losses one was
     std::uint32_t releases = 0;
     std::uint32_t rate_limits = 0;
     std::set<JobId> waits_for;
@@ -79,6 +82,7 @@ class JobOracle {
   Result<Changed> judge(std::string_view tenant, JobAction action, JobId id);
   bool overdue(const Job& job) const { return job.asked.deadline && *job.asked.deadline <= clock_.wall(); }
   bool used_up(const Job& job) const {
+    if (std::holds_alternative<RetryNone>(*job.asked.options.retry)) return job.attempts >= 1;
     return job.asked.options.max_attempts && job.attempts >= *job.asked.options.max_attempts;
   }
 

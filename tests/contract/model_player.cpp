@@ -15,7 +15,7 @@ constexpr std::size_t kEverything = 1'000'000;
 // What jobs are made of.
 const std::vector<std::string> kQueues{"default", "slow"};
 const std::vector<std::string> kTypes{"a", "b"};
-const std::vector<std::string> kKeys{"", "", "", "k1", "k2"};
+const std::vector<std::optional<std::string>> kKeys{std::nullopt, std::nullopt, std::nullopt, "k1", "k2"};
 const std::vector<std::string> kPayloads{"1", "1", "2"};
 const std::vector<Duration> kDelays{0s, 0s, 0s, 30s, 20min};
 const std::vector<std::optional<std::uint32_t>> kMaxAttempts{5, 1, 5, 2, std::nullopt};
@@ -189,9 +189,9 @@ void ModelPlayer::enqueue(const Step& step) {
     job.id = any_id(step[2]);
     asked_before = true;
   }
-  const auto answer =
-      ask(fmt::format("enqueue {} key {} parents {}", job.id.value, job.options.idempotency_key, job.depends_on.size()),
-          [&](Store& store) { return store.jobs().enqueue({&job, 1}).front(); });
+  const auto answer = ask(fmt::format("enqueue {} key {} parents {}", job.id.value,
+                                      job.options.idempotency_key.value_or("none"), job.depends_on.size()),
+                          [&](Store& store) { return store.jobs().enqueue({&job, 1}).front(); });
   report(oracle_.enqueue(job, answer));
   if (answer && !answer->deduplicated && !asked_before) ids_.push_back(job.id);
 }
@@ -204,6 +204,7 @@ void ModelPlayer::claim(const Step& step) {
   request.in_process = step[4] % 4 == 3;
   if (step[4] % 3 == 2) request.lease = 15s;
   request.jobs = wanted;
+  if (step[4] % 5 > 2) request.slots = step[1] % 3;
   const auto answer = value_of(ask("claim", [&](Store& store) { return store.jobs().claim(request); }));
   report(oracle_.claim(request, answer));
   for (const LeasedJob& leased : answer.jobs) {
@@ -216,6 +217,13 @@ void ModelPlayer::claim(const Step& step) {
 void ModelPlayer::extend(const Step& step) {
   const LeasedJob* const leased = any_lease(step[1]);
   if (leased == nullptr) return;
+  if (step[2] % 4 == 3) {
+    const LeaseKey key{.job = leased->id, .token = leased->token};
+    for (Store* const store : {&store_, reference_}) {
+      if (store != nullptr && !store->jobs().begun({&key, 1})) report("that it began could not be stored");
+    }
+    return oracle_.begun(key);
+  }
   Extension extension{.job = leased->id, .token = leased->token, .started = step[2] % 3 != 2};
   if (step[3] % 3 == 2) extension.progress = std::to_string(step[3]);
   report(oracle_.extend(extension, ask(fmt::format("extend {}", leased->id.value),

@@ -170,6 +170,16 @@ TEST_P(OccurrenceContract, ACutoffWithoutAnAttemptIsNoRun) {
   EXPECT_FALSE(subject_state(id_, "a").last_run_at);
 }
 
+TEST_P(OccurrenceContract, ACutoffAfterAnAttemptIsNoRunEither) {  // S0: written on success alone
+  const JobId made = advance(delivery("a")).jobs.at(0).id;
+  settle(failed(claim_one(made)));
+  clock().advance(1h);
+  finish_overdue();
+
+  EXPECT_EQ(subject_state(id_, "a").status, JobState::cutoff_reached);
+  EXPECT_FALSE(subject_state(id_, "a").last_run_at);
+}
+
 TEST_P(OccurrenceContract, ARangeGrowsInItsRow) {  // schedules: adaptive, one row for a range
   const Instant first = now();
   Advance one = step();
@@ -207,9 +217,49 @@ TEST_P(OccurrenceContract, WhatARangeGrowsByIsCountedWhereItBegan) {  // invaria
 
   EXPECT_EQ(outcomes_of(id_, "a").at(0).local_minute, 1440);
   const auto counted = value_of(reader().outcome_counts(id_, 1));
-  ASSERT_THAT(counted, SizeIs(1));
+  ASSERT_THAT(counted, SizeIs(2));
   EXPECT_EQ(counted[0].minute, 0);
-  EXPECT_EQ(counted[0].count, 2);
+  EXPECT_EQ(counted[0].count, 1);
+  EXPECT_EQ(counted[1].minute, 60) << "what was added counts where it is";
+  EXPECT_EQ(counted[1].count, 1);
+}
+
+TEST_P(OccurrenceContract, ARangeIsCountedOnTheDaysAndMinutesOfItsOccurrences) {  // invariant 34
+  Advance one = step();
+  one.closed = {{.first = now() - 3h,
+                 .until = now(),
+                 .count = 6,
+                 .outcome = JobState::missed,
+                 .reason = "misfire",
+                 .local_minute = 1439,
+                 .minutes = {{.local_minute = 1439, .count = 3},
+                             {.local_minute = 1440, .count = 2},
+                             {.local_minute = 1500, .count = 1}}}};
+  advance(one);
+
+  EXPECT_THAT(counts(0), ElementsAre(Pair(JobState::missed, 3)));
+  EXPECT_THAT(counts(1), ElementsAre(Pair(JobState::missed, 3)));
+  const auto counted = value_of(reader().outcome_counts(id_, 1));
+  ASSERT_THAT(counted, SizeIs(2));
+  EXPECT_EQ(counted[1].minute, 60);
+}
+
+TEST_P(OccurrenceContract, OfARangeWhoseFirstOneHasItsOutcomeTheRestIsCounted) {  // invariants 3, 34
+  const Instant first = now();
+  Advance earlier = step();
+  earlier.closed = {{.first = first, .outcome = JobState::skipped, .reason = "overlap", .local_minute = 1440}};
+  advance(earlier);
+  Advance range = step();
+  range.closed = {{.first = first,
+                   .until = first + 2h,
+                   .count = 3,
+                   .outcome = JobState::missed,
+                   .reason = "misfire",
+                   .local_minute = 1440,
+                   .minutes = {{.local_minute = 1440}, {.local_minute = 1500}, {.local_minute = 1560}}}};
+  advance(range);
+
+  EXPECT_THAT(counts(1), UnorderedElementsAre(Pair(JobState::skipped, 1), Pair(JobState::missed, 2)));
 }
 
 TEST_P(OccurrenceContract, ARangeDoesNotGrowTwiceByTheSame) {  // invariant 1

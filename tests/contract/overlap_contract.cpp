@@ -222,7 +222,7 @@ TEST_P(OverlapContract, AParkedJobReleasesTheNextOccurrenceOfItsSubject) {
   EXPECT_EQ(state(next), JobState::queued);
   EXPECT_EQ(state(dependent), JobState::waiting);
   EXPECT_EQ(state(other_subject), JobState::waiting);
-  EXPECT_THAT(view(next).depends_on, IsEmpty());
+  EXPECT_THAT(view(next).waits_for, IsEmpty());
   expect_counts_agree();
   act(JobAction::retry, running.id);
   EXPECT_THAT(ids_of(settle(completed(claim_one(running.id))).ready), ElementsAre(dependent, other_subject));

@@ -308,7 +308,10 @@ TEST_P(StoreContract, ARangeOfDaysIsCountedDayByDay) {  // invariant 34; interfa
                   .until = first + std::chrono::days(2),
                   .count = 3,
                   .outcome = JobState::missed,
-                  .local_minute = day * 1440 + 480}};
+                  .local_minute = day * 1440 + 480,
+                  .minutes = {{.local_minute = day * 1440 + 480},
+                              {.local_minute = (day + 1) * 1440 + 480},
+                              {.local_minute = (day + 2) * 1440 + 480}}}};
   advance(step);
 
   for (int i = 0; i < 3; ++i) {

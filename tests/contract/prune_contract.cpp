@@ -71,6 +71,27 @@ TEST_P(StoreContract, EachTenantKeepsForItsOwnTime) {
   EXPECT_THAT(kept_counts("acme"), IsEmpty());
 }
 
+TEST_P(StoreContract, PruningLooksAtNoneFromABoundOn) {
+  const JobId old_one = done_job(job());
+  clock().advance(24h);
+  const JobId newer = done_job(job());
+  clock().advance(24h);
+  JobStore::PruneRequest request;
+  request.keep = {.otherwise = 1h, .by_tenant = {{"acme", 30min}}};
+  EXPECT_EQ(request.keep.shortest(), 30min);
+  request.before = old_one;
+  const JobStore::PruneStep none = value_of(jobs().prune(request));
+  EXPECT_EQ(none.erased, 0U);
+  EXPECT_TRUE(none.end);
+  request.before = newer;
+  const JobStore::PruneStep one = value_of(jobs().prune(request));
+  EXPECT_EQ(one.erased, 1U);
+  EXPECT_TRUE(one.end);
+
+  EXPECT_FALSE(exists(old_one));
+  EXPECT_TRUE(exists(newer));
+}
+
 TEST_P(StoreContract, PruningGoesInBoundedSteps) {
   for (int i = 0; i < 20; ++i) done_job(job());
   clock().advance(24h);

@@ -66,7 +66,7 @@ TEST_P(ReopenContract, EverythingIsThere) {  // invariant 4
     EXPECT_EQ(after[i].state, before[i].state);
     EXPECT_EQ(after[i].payload, before[i].payload);
     EXPECT_EQ(after[i].attempts, before[i].attempts);
-    EXPECT_EQ(after[i].depends_on, before[i].depends_on);
+    EXPECT_EQ(after[i].waits_for, before[i].waits_for);
     EXPECT_EQ(after[i].finished_at, before[i].finished_at);
   }
   EXPECT_EQ(kept_counts(), counts);

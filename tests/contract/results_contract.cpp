@@ -62,15 +62,89 @@ TEST_P(ResultsContract, MisfortunesInARowAreCountedOverAllSubjects) {  // invari
   EXPECT_EQ(subject_state(id_, "a").error_count, 2U);
 }
 
-TEST_P(ResultsContract, WhatIsOpenParkedOrLeftOutIsNoMisfortune) {
+TEST_P(ResultsContract, WhatIsOpenOrLeftOutIsNoMisfortune) {
   fail("a");
   clock().advance(1h);
-  const JobId parked = plan("b");
-  settle(failed_for_good(claim_one(parked)));
+  claim_one(plan("b"));
   EXPECT_EQ(results(), broke(JobState::cancelled, 1));
   settle(skipped(claim_one(plan("c"))));
 
   EXPECT_EQ(results(), broke(JobState::skipped, 1));
+}
+
+TEST_P(ResultsContract, WhatIsParkedIsAMisfortuneAtOnce) {
+  clock().advance(1h);
+  const JobId parked = plan("a");
+  settle(failed_for_good(claim_one(parked)));
+  EXPECT_EQ(results(), broke(JobState::dlq, 1));
+  const SubjectState shown = subject_state(id_, "a");
+  EXPECT_EQ(shown.status, JobState::dlq);
+  EXPECT_EQ(shown.last_slot, now());
+  EXPECT_EQ(shown.error_count, 1U);
+  EXPECT_EQ(shown.last_error, "it broke");
+  EXPECT_FALSE(shown.last_run_at);
+  act(JobAction::discard, parked);
+
+  EXPECT_EQ(results(), broke(JobState::cancelled, 1)) << "it was counted when it was parked";
+  EXPECT_EQ(subject_state(id_, "a").status, JobState::cancelled);
+  EXPECT_EQ(subject_state(id_, "a").error_count, 1U);
+}
+
+TEST_P(ResultsContract, OneThatIsTriedAgainMaySucceedAfterAll) {
+  clock().advance(1h);
+  const JobId parked = plan("a");
+  settle(failed_for_good(claim_one(parked)));
+  act(JobAction::retry, parked);
+  EXPECT_EQ(results(), broke(JobState::dlq, 1)) << "until there is more to say";
+  settle(failed_for_good(claim_one(parked)));
+  EXPECT_EQ(results(), broke(JobState::dlq, 2));
+  act(JobAction::retry, parked);
+  settle(completed(claim_one(parked)));
+
+  EXPECT_EQ(results(), ScheduleResults{.last_outcome = JobState::done});
+  EXPECT_EQ(subject_state(id_, "a").last_run_at, now());
+}
+
+TEST_P(ResultsContract, AParkedDeliveryIsNotOver) {  // schedules: delivery
+  Advance open;
+  open.schedule = id_;
+  open.subject = "a";
+  open.version = subject_of(id_, "a").version;
+  open.jobs = {occurrence_job(now(), "a")};
+  open.jobs[0].deadline = now() + 1h;
+  const Instant day = now();
+  const JobId made = advance(open).jobs.at(0).id;
+  settle(failed_for_good(claim_one(made)));
+  EXPECT_EQ(subject_state(id_, "a").status, JobState::dlq);
+  EXPECT_FALSE(subject_state(id_, "a").last_slot);
+  clock().advance(1h);
+  finish_overdue();
+
+  EXPECT_EQ(results(), broke(JobState::cutoff_reached, 1)) << "one day, one misfortune";
+  EXPECT_EQ(subject_state(id_, "a").last_slot, day);
+  EXPECT_FALSE(subject_state(id_, "a").last_run_at) << "of a success";
+}
+
+TEST_P(ResultsContract, OpenAndParkedDaysAreKeptCounts) {  // invariant 34
+  const auto open = [&](std::int64_t first, std::int64_t last) {
+    return value_of(plans().open_on_days(id_, {.first = first, .last = last}));
+  };
+  const std::int64_t today = std::chrono::floor<std::chrono::days>(now()).time_since_epoch().count();
+  EXPECT_EQ(open(today, today), 0);
+  const LeasedJob a = claim_one(plan("a"));
+  const JobId b = plan("b");
+  plan("c");
+  EXPECT_EQ(open(today, today), 3);
+  EXPECT_EQ(open(today + 1, today + 9), 0);
+  EXPECT_EQ(open(today - 9, today - 1), 0);
+  settle(completed(a));
+  settle(failed_for_good(claim_one(b)));
+  EXPECT_EQ(open(today - 1, today + 1), 2) << "the one that is parked is among them";
+  ASSERT_TRUE(store().atomically([&] {
+    act(JobAction::discard, b);
+    EXPECT_EQ(open(today, today), 1) << "a transaction reads what it has written";
+  }));
+  EXPECT_EQ(open(today, today), 1);
 }
 
 TEST_P(ResultsContract, ACutoffIsOneWithAJobOrWithout) {  // schedules: delivery
@@ -112,8 +186,8 @@ TEST_P(ResultsContract, ThoseOfOneTransactionAddUpInTheirOrder) {
     settle(skipped(b));
   }));
 
-  EXPECT_EQ(meanwhile, broke(JobState::cancelled, 1)) << "a transaction reads what it has written";
-  EXPECT_EQ(results(), broke(JobState::skipped, 1));
+  EXPECT_EQ(meanwhile, ScheduleResults{.last_outcome = JobState::cancelled}) << "a transaction reads what it wrote";
+  EXPECT_EQ(results(), ScheduleResults{.last_outcome = JobState::skipped}) << "c was parked before a succeeded";
 }
 
 TEST_P(ResultsContract, WhatIsTakenBackIsNotCounted) {

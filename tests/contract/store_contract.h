@@ -51,7 +51,7 @@ using namespace std::chrono_literals;
 // Stands still until it is told. The wall and the boot clock move together, or apart.
 class ManualStoreClock final : public StoreClock {
  public:
-  Instant wall() const override { return Instant(Duration(wall_)); }
+  Instant exact_wall() const override { return Instant(Duration(wall_)); }
   BootTime boot() const override { return BootTime(boot_); }
 
   // Time passes.

@@ -46,7 +46,7 @@ std::string job_text(StoreReader& reader, const std::string& tenant, const JobVi
                         to_string(attempt.result), attempt.worker, at(attempt.started_at), at(attempt.finished_at),
                         attempt.error_class, attempt.error);
   }
-  std::vector<JobId> parents = view.depends_on;
+  std::vector<JobId> parents = view.waits_for;
   std::ranges::sort(parents);
   for (const JobId parent : parents) text += fmt::format("  waits for {}\n", parent.value);
   if (listed.state != view.state || listed.row != view.row) text += "  (its list says otherwise)\n";
@@ -104,9 +104,9 @@ std::string schedules_text(Store& store, const std::string& tenant) {
 }  // namespace
 
 std::string text_of(Store& store, const ReadyJob& job) {
-  return fmt::format("ready {} {} {} priority {} at {} options {}", job.id.value,
+  return fmt::format("ready {} {} {} priority {} at {} options {} last {}", job.id.value,
                      lane_text(store.jobs().lane(job.lane)), store.jobs().type_name(job.type), job.priority,
-                     at(job.run_at), job.has_options);
+                     at(job.run_at), job.has_options, job.last_attempt);
 }
 
 std::string text_of(Store& store, const Enqueued& answer) {
@@ -127,6 +127,8 @@ std::string text_of(Store& store, const Claimed& claimed) {
   for (const HeldJob& held : claimed.held) {
     text += fmt::format(" held by {} {}", held.schedule.value, text_of(store, held.job));
   }
+  for (const LeasedJob& job : claimed.jobs) text += job.ahead ? " ahead" : " at once";
+  for (const ReadyJob& last : claimed.last) text += " last " + text_of(store, last);
   return text;
 }
 

@@ -132,6 +132,42 @@ TEST(AfterAttempt, AnotherEndBetweenBreaksTheRowOfLosses) {
   EXPECT_EQ(after_attempt(lost, {.result = error}, kNow).losses, 0U);
 }
 
+TEST(AfterAttempt, TheLossOfAClaimThatNeverBeganCostsNoAttemptOnceInARow) {  // invariant 12
+  const AttemptEnd ahead{.result = lease_lost, .ahead = true};
+  AttemptFacts lost = facts(1);
+  Verdict verdict = after_attempt(lost, ahead, kNow);
+  EXPECT_EQ(verdict.state, JobState::queued);
+  EXPECT_EQ(verdict.run_at, kNow);
+  EXPECT_EQ(verdict.attempts, 0U);
+  EXPECT_TRUE(verdict.lost_ahead);
+
+  lost = facts(1);
+  lost.losses = verdict.losses;
+  lost.lost_ahead = true;
+  verdict = after_attempt(lost, ahead, kNow);
+  EXPECT_EQ(verdict.attempts, 1U) << "a row of such losses must end too";
+  EXPECT_EQ(verdict.run_at, kNow + 1min) << "and follows the policy";
+  EXPECT_TRUE(verdict.lost_ahead) << "the row goes on";
+
+  lost.losses = verdict.losses;
+  EXPECT_EQ(after_attempt(lost, {.result = released, .started = false}, kNow).lost_ahead, true) << "nothing happened";
+  EXPECT_FALSE(after_attempt(lost, {.result = error}, kNow).lost_ahead) << "another end breaks the row";
+  EXPECT_FALSE(after_attempt(facts(1), {.result = lease_lost}, kNow).lost_ahead);
+}
+
+TEST(AfterAttempt, OnlyALossIsFreeHoweverItWasClaimed) {
+  EXPECT_EQ(after_attempt(facts(2), {.result = error, .ahead = true}, kNow).attempts, 2U);
+  EXPECT_EQ(after_attempt(facts(2), {.result = timeout, .ahead = true}, kNow).attempts, 2U);
+}
+
+TEST(AfterAttempt, AFreeLossOfACancelledJobEndsIt) {
+  AttemptFacts lost = facts(1);
+  lost.cancel_requested = true;
+  const Verdict verdict = after_attempt(lost, {.result = lease_lost, .ahead = true}, kNow);
+  EXPECT_EQ(verdict.state, JobState::cancelled);
+  EXPECT_EQ(verdict.attempts, 0U);
+}
+
 TEST(AfterAttempt, AReleaseIsDueAtOnceAndCostsNothing) {  // invariant 16
   for (const bool started : {false, true}) {
     const Verdict verdict = after_attempt(facts(5), {.result = released, .started = started}, kNow);
@@ -248,6 +284,7 @@ RC_GTEST_PROP(AfterAttempt, EveryVerdictIsAMoveOfTheTableAndNotInThePast, ()) { 
   if (draw(0, 2) == 0) job.deadline = kNow + std::chrono::seconds(draw(-10, 10));
   job.cancel_requested = draw(0, 3) == 0;
   job.losses = draw<std::uint32_t>(0, 3);
+  job.lost_ahead = draw(0, 1) == 0;
   job.releases = draw<std::uint32_t>(0, 9);
   job.rate_limits = draw<std::uint32_t>(0, 19);
   switch (draw(0, 3)) {
@@ -260,6 +297,7 @@ RC_GTEST_PROP(AfterAttempt, EveryVerdictIsAMoveOfTheTableAndNotInThePast, ()) { 
   end.skipped = draw(0, 1) == 0;
   end.permanent = draw(0, 3) == 0;
   end.started = draw(0, 1) == 0;
+  end.ahead = draw(0, 1) == 0;
   if (draw(0, 2) == 0) end.retry_at = kNow + std::chrono::seconds(draw(-10'000, 10'000));
 
   const Verdict verdict = after_attempt(job, end, kNow);
@@ -269,8 +307,10 @@ RC_GTEST_PROP(AfterAttempt, EveryVerdictIsAMoveOfTheTableAndNotInThePast, ()) { 
     // In parentheses: the macro takes an expression apart, and then || would look at both sides.
     RC_ASSERT((!job.max_attempts || verdict.attempts < *job.max_attempts));
   }
-  RC_ASSERT(
-      (verdict.attempts == job.attempts || (gives_attempt_back(end.result) && verdict.attempts == job.attempts - 1)));
+  const bool is_free_loss = end.result == lease_lost && end.ahead && !job.lost_ahead;
+  RC_ASSERT((verdict.attempts == job.attempts ||
+             ((gives_attempt_back(end.result) || is_free_loss) && verdict.attempts == job.attempts - 1)));
+  RC_ASSERT((!is_free_loss || verdict.attempts == job.attempts - 1));
   RC_ASSERT(verdict.releases < kReleasesPerAttempt);
   RC_ASSERT(verdict.rate_limits < kRateLimitsPerAttempt);
 }

@@ -87,6 +87,34 @@ TEST(Delivery, AFirstAttemptThatHangsUntil0725IsFollowedAtOnceAndThenEveryTenMin
               ElementsAre("07:00", "07:25", "07:35", "07:45", "07:55"));
 }
 
+TEST(Delivery, OnePutInsideItsWindowBeginsThenAndWaitsTheRetryDelay) {  // schedules.md, worked
+  PlannedSubject ada = delivery("08:00");
+  ada.make(utc("2026-01-02T07:34:00Z"));
+  EXPECT_EQ(ada.next_at, utc("2026-01-02T07:34:00Z"));
+  const SubjectPlan plan = ada.plan(utc("2026-01-02T07:34:00Z"));
+  EXPECT_THAT(attempts_of(plan.jobs.at(0), [](auto) { return 0s; }), ElementsAre("07:34", "07:44", "07:54"));
+  EXPECT_EQ(ada.next_at, utc("2026-01-03T07:00:00Z")) << "the next day has its whole window";
+  EXPECT_EQ(ada.plan(utc("2026-01-03T07:00:00Z")).jobs.at(0).run_at, utc("2026-01-03T07:00:00Z"));
+}
+
+TEST(Delivery, APlannerThatIsLateMovesNoPlannedTime) {
+  PlannedSubject ada = delivery("08:00");
+  ada.make(utc("2026-01-02T07:34:00Z"));
+  EXPECT_EQ(ada.plan(utc("2026-01-02T07:41:00Z")).jobs.at(0).run_at, utc("2026-01-02T07:34:00Z"));
+}
+
+TEST(Delivery, SpreadBeginsNotBeforeTheSubjectDoes) {
+  for (int i = 0; i < 100; ++i) {
+    PlannedSubject early = delivery("08:00", R"(, "spread": true)");
+    early.name = "user-" + std::to_string(i);
+    PlannedSubject late = early;
+    early.make(utc("2026-01-01T10:00:00Z"));
+    late.make(utc("2026-01-02T07:34:00Z"));
+    const Instant usual = *early.plan(utc("2026-01-02T07:00:00Z")).jobs.at(0).run_at;
+    EXPECT_EQ(late.plan(utc("2026-01-02T07:34:00Z")).jobs.at(0).run_at, std::max(usual, utc("2026-01-02T07:34:00Z")));
+  }
+}
+
 TEST(Delivery, TheDayIsThatOfTheCutoffAlsoIfTheWindowOpensOnTheEveningBefore) {
   for (const auto& [due, start, cutoff] : {std::tuple{"00:30", "2026-01-01T23:30:00Z", "2026-01-02T00:30:00Z"},
                                            std::tuple{"00:00", "2026-01-01T23:00:00Z", "2026-01-02T00:00:00Z"}}) {
@@ -258,7 +286,7 @@ TEST(Delivery, AChangeThatMovesTheNextWindowOverNowOpensItAtOnce) {
   const SubjectPlan plan = ada.plan(utc("2026-01-02T10:00:00Z"));
   ASSERT_EQ(plan.jobs.size(), 1U);
   EXPECT_EQ(plan.jobs[0].deadline, utc("2026-01-02T10:30:00Z"));
-  EXPECT_EQ(plan.jobs[0].run_at, utc("2026-01-02T09:30:00Z"));
+  EXPECT_EQ(plan.jobs[0].run_at, utc("2026-01-02T10:00:00Z")) << "it begins with the change";
 }
 
 TEST(Delivery, AChangeOfZoneNeverGivesADayTwice) {

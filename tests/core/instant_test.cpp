@@ -80,12 +80,22 @@ TEST(Instant, RefusesWhatIsNotExact) {
                   {"tomorrow", 1, "expected a time like"}});
 }
 
-TEST(Instant, IsWrittenWithMilliseconds) {
+TEST(Instant, IsWrittenWithMillisecondsRoundedUp) {
   EXPECT_EQ(format_instant(kOneOClock), "2026-03-29T01:00:00.000Z");
-  EXPECT_EQ(format_instant(kOneOClock + 1999us), "2026-03-29T01:00:00.001Z");
-  EXPECT_EQ(format_instant(Instant{} - 1us), "1969-12-31T23:59:59.999Z");
+  EXPECT_EQ(format_instant(kOneOClock + 1001us), "2026-03-29T01:00:00.002Z");
+  EXPECT_EQ(format_instant(Instant{} - 1us), "1970-01-01T00:00:00.000Z");
+  EXPECT_EQ(format_instant(Instant{} - 1ms), "1969-12-31T23:59:59.999Z");
   EXPECT_EQ(format_instant(kInstantMin), "0001-01-01T00:00:00.000Z");
   EXPECT_EQ(format_instant(kInstantMax), "9999-12-31T23:59:59.999Z");
+}
+
+TEST(Instant, IsCutOrRoundedUpToMilliseconds) {
+  EXPECT_EQ(cut_to_millisecond(kOneOClock + 1999us), kOneOClock + 1ms);
+  EXPECT_EQ(up_to_millisecond(kOneOClock + 1001us), kOneOClock + 2ms);
+  EXPECT_EQ(up_to_millisecond(kOneOClock), kOneOClock);
+  EXPECT_EQ(cut_to_millisecond(Instant{} - 1us), Instant{} - 1ms);
+  EXPECT_EQ(up_to_millisecond(kInstantMax), kInstantMax);  // never stays never
+  EXPECT_EQ(up_to_millisecond(1us), 1ms);
 }
 
 TEST(Instant, IsWrittenAsALocalClockWithItsOffset) {

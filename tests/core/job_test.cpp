@@ -52,6 +52,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"payload_big", [](NewJob& j) { j.payload = "\"" + std::string(1 << 20, 'x') + "\""; },
                 "payload has 1048578 bytes; at most 1048576"},
         Refused{"key", [](NewJob& j) { j.options.idempotency_key = std::string(513, 'x'); }, "idempotency_key has 513"},
+        Refused{"key_empty", [](NewJob& j) { j.options.idempotency_key = ""; },
+                "idempotency_key is empty; it must have 1 to 512 bytes, or be left out"},
         Refused{"key_control", [](NewJob& j) { j.options.idempotency_key = std::string("a\0b", 3); },
                 "idempotency_key \"a\\x00b\" contains a control character"},
         Refused{"subject", [](NewJob& j) { j.subject = std::string(513, 'x'); }, "subject has 513 bytes"},

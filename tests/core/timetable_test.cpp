@@ -101,13 +101,30 @@ TEST(Weekly, IsAtThatLocalTimeOnThoseDays) {
 
 // ---- rrule's start -----------------------------------------------------------------------------------------------
 
-TEST(RruleStart, IsTheCreationInTheZoneUnlessGiven) {
+TEST(RruleStart, IsTheMinuteOfTheCreationInTheZoneUnlessGiven) {
   EXPECT_THAT(times(timetable("rrule:FREQ=DAILY", {.zone = "Europe/London", .created = "2026-07-01T08:15:30.7Z"}),
                     "2020-01-01T00:00:00Z", 2),
-              ElementsAre("2026-07-01T08:15:30Z", "2026-07-02T08:15:30Z"));
+              ElementsAre("2026-07-02T08:15:00Z", "2026-07-03T08:15:00Z"));
   EXPECT_THAT(times(timetable("rrule:FREQ=DAILY", {.zone = "Europe/London", .start = "2026-07-01T09:00:00"}),
                     "2020-01-01T00:00:00Z", 1),
               ElementsAre("2026-07-01T08:00:00Z"));
+}
+
+TEST(RruleStart, TheCreationIsNoOccurrenceAndCountCountsRuns) {
+  for (const std::string_view created : {"2026-07-01T08:15:00Z", "2026-07-01T08:15:00.4Z", "2026-07-01T08:15:59Z"}) {
+    EXPECT_THAT(times(timetable("rrule:FREQ=HOURLY;INTERVAL=5;COUNT=2", {.created = created}), created, 5),
+                ElementsAre("2026-07-01T13:15:00Z", "2026-07-01T18:15:00Z"));
+  }
+  // What lies between that minute and the creation is none either.
+  const Timetable quick = timetable("rrule:FREQ=SECONDLY;INTERVAL=20;COUNT=3", {.created = "2026-07-01T08:15:45Z"});
+  EXPECT_THAT(times(quick, "2020-01-01T00:00:00Z", 5),
+              ElementsAre("2026-07-01T08:16:00Z", "2026-07-01T08:16:20Z", "2026-07-01T08:16:40Z"));
+  EXPECT_EQ(quick.count(utc("2020-01-01T00:00:00Z"), utc("2027-01-01T00:00:00Z")), 3U);
+  // A start that was given is one if it matches.
+  EXPECT_THAT(
+      times(timetable("rrule:FREQ=HOURLY;COUNT=2", {.start = "2026-07-01T08:15:00", .created = "2026-07-01T08:15:00Z"}),
+            "2020-01-01T00:00:00Z", 5),
+      ElementsAre("2026-07-01T08:15:00Z", "2026-07-01T09:15:00Z"));
 }
 
 TEST(RruleStart, IsAnOccurrenceOnlyIfItMatches) {

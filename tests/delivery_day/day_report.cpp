@@ -59,7 +59,7 @@ DayReport report_of_day(const std::string& path, long users) {
       count("SELECT count(*) FROM subjects s LEFT JOIN outcomes o ON o.schedule = 1 AND o.subject = s.id AND "
             "o.slot = (SELECT max(slot) FROM outcomes WHERE schedule = 1 AND subject = s.id AND outcome IS NOT NULL) "
             "WHERE s.schedule = 1 AND (o.slot IS NULL OR s.status IS NOT o.outcome OR s.last_slot IS NOT o.slot OR "
-            "s.last_run_at IS NULL)"),
+            "(s.status = 4 AND s.last_run_at IS NULL))"),
       0);
   return report;
 }

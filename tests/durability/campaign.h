@@ -30,7 +30,9 @@ inline const char* run_name() { return is_full_run() ? "full" : "reduced"; }
 // Stands still until it is told.
 class FixedClock final : public StoreClock {
  public:
-  Instant wall() const override { return Instant(std::chrono::sys_days(std::chrono::year(2026) / 3 / 29)) + passed(); }
+  Instant exact_wall() const override {
+    return Instant(std::chrono::sys_days(std::chrono::year(2026) / 3 / 29)) + passed();
+  }
   BootTime boot() const override { return BootTime(5000s) + passed(); }
   void advance(Duration by) { passed_ += by.count(); }
 

@@ -104,7 +104,7 @@ NewJob Load::new_job() {
 }
 
 JobFacts Load::facts_of_new(const NewJob& job) const {
-  return {.payload_hash = payload_hash(job.payload), .key = job.options.idempotency_key, .worker = {}};
+  return {.payload_hash = payload_hash(job.payload), .key = job.options.idempotency_key.value_or(""), .worker = {}};
 }
 
 Result<void> Load::enqueue_some() {
@@ -201,7 +201,7 @@ Result<void> Load::settle_some() {
       if (dice < 2) settlement.output = R"({"sent": true})";
       if (dice == 0) {
         NewJob follow_up = new_job();
-        follow_up.options.idempotency_key.clear();
+        follow_up.options.idempotency_key.reset();
         after[follow_up.id] = facts_of_new(follow_up);
         settlement.then.push_back(std::move(follow_up));
       }

@@ -149,6 +149,30 @@ TEST_F(SchemaTest, AFileOfTheSecondSchemaIsBroughtUpToDate) {
   EXPECT_EQ(before_1970[0].minute, 1439);
 }
 
+// Of the third one: no row is touched, and a schedule and a subject may say that something of them is parked.
+TEST_F(SchemaTest, AFileOfTheThirdSchemaTakesWhatIsParked) {
+  make_file_of_schema(3);
+  change(
+      "INSERT INTO schedules (id, tenant, name, revision, generation, definition, enabled, created_at, updated_at, "
+      "subjects, last_outcome) VALUES (7, 'default', 'standup', 3, 1, '{}', 1, 5, 6, 1, 4); "
+      "INSERT INTO subjects (id, schedule, subject, generation, version, enabled, status) VALUES (1, 7, 'a', 1, 4, 1, "
+      "7)");
+  {
+    const auto opened = open_sqlite({.path = path()});
+    ASSERT_TRUE(opened) << opened.error().message;
+    EXPECT_EQ(value_of((*opened)->reader().subject({7}, "a")).status, JobState::cutoff_reached);
+    EXPECT_EQ(value_of((*opened)->reader().schedule("default", "standup")).results.last_outcome, JobState::done);
+  }
+  change("UPDATE subjects SET status = 3; UPDATE schedules SET last_outcome = 3");
+  EXPECT_EQ(PlainConnection(path()).answer("PRAGMA integrity_check"), "ok");
+  EXPECT_EQ(PlainConnection(path()).answer("SELECT count(*) FROM sqlite_schema WHERE sql LIKE '%status >= 4%'"), "0");
+  const auto opened = open_sqlite({.path = path()});
+  ASSERT_TRUE(opened) << opened.error().message;
+
+  EXPECT_EQ(value_of((*opened)->reader().subject({7}, "a")).status, JobState::dlq);
+  EXPECT_EQ(value_of((*opened)->reader().schedule("default", "standup")).results.last_outcome, JobState::dlq);
+}
+
 TEST_F(SchemaTest, AFileOfANewerCarillonIsRefused) {
   make_store();
   change("INSERT INTO migrations (number, name, checksum, applied_at) VALUES (9999, 'future', 'x', 0)");

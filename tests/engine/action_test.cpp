@@ -159,7 +159,7 @@ TEST_P(EngineActions, RerunMakesANewJobLikeTheOldOne) {
                             .queue = "slow",
                             .payload = "7",
                             .idempotency_key = "k",
-                            .retry = RetryNone{},
+                            .retry = RetryFixed{.delay = 1min},
                             .max_attempts = 2,
                             .timeout = 1min,
                             .lease = 20s,
@@ -219,12 +219,12 @@ TEST_P(EngineActions, BulkWorkKnowsHowManyItWillLookAt) {
   const auto total = [&](const JobQuery& query) {
     return value_of(client().bulk({.action = BulkAction::cancel, .query = query, .rate = 0.001})).total;
   };
-  EXPECT_EQ(total({}), 8U);
+  EXPECT_EQ(value_of(client().bulk({.action = BulkAction::cancel, .query = {}, .rate = 0.001, .all = true})).total, 8U);
   EXPECT_EQ(total({.queue = "x"}), 4U);
   EXPECT_EQ(total({.states = {JobState::queued}, .type = "a", .queue = "x"}), 3U);
   EXPECT_EQ(total({.type = "none"}), 0U);
   EXPECT_EQ(total({.states = {JobState::done}}), 0U);
-  EXPECT_EQ(value_of(client().bulk({.action = BulkAction::retry, .query = {}})).total, 0U);
+  EXPECT_EQ(value_of(client().bulk({.action = BulkAction::retry, .query = {}, .all = true})).total, 0U);
 }
 
 TEST_P(EngineActions, BulkRetryKeepsItsRate) {
@@ -234,7 +234,7 @@ TEST_P(EngineActions, BulkRetryKeepsItsRate) {
     starts.push_back(clock.now());
     return done();
   });
-  const BulkInfo bulk = value_of(client().bulk({.action = BulkAction::retry, .query = {}, .rate = 2.0}));
+  const BulkInfo bulk = value_of(client().bulk({.action = BulkAction::retry, .query = {}, .rate = 2.0, .all = true}));
   advance(5s);
   EXPECT_LE(starts.size(), 11U);
   EXPECT_GE(starts.size(), 9U);
@@ -248,7 +248,7 @@ TEST_P(EngineActions, BulkWorkGoesOnAfterARestart) {  // invariant 5
   if (!survives_restart()) GTEST_SKIP() << "memory is gone with the process";
   for (int i = 0; i < 20; ++i) parked();
   handle_counted("broken");
-  const BulkInfo bulk = value_of(client().bulk({.action = BulkAction::retry, .query = {}, .rate = 1.0}));
+  const BulkInfo bulk = value_of(client().bulk({.action = BulkAction::retry, .query = {}, .rate = 1.0, .all = true}));
   advance(5s);
   const int before = calls("broken");
   EXPECT_LT(before, 20);
@@ -262,7 +262,7 @@ TEST_P(EngineActions, BulkWorkGoesOnAfterARestart) {  // invariant 5
 TEST_P(EngineActions, BulkWorkIsStopped) {
   for (int i = 0; i < 20; ++i) parked();
   handle_counted("broken");
-  const BulkInfo bulk = value_of(client().bulk({.action = BulkAction::retry, .query = {}, .rate = 1.0}));
+  const BulkInfo bulk = value_of(client().bulk({.action = BulkAction::retry, .query = {}, .rate = 1.0, .all = true}));
   advance(3s);
   EXPECT_EQ(value_of(client().stop_bulk(kTenant, bulk.id)).state, "stopped");
   const int then = calls("broken");
@@ -277,7 +277,8 @@ TEST_P(EngineActions, BulkWorkIsStopped) {
 TEST_P(EngineActions, ATenantHasSoManyBulkWorksAtOnceAndOthersHaveTheirOwn) {
   for (int i = 0; i < 60; ++i) parked();
   const auto begin = [&](std::string_view tenant) {
-    return client().bulk({.action = BulkAction::retry, .query = {.tenant = std::string(tenant)}, .rate = 0.001});
+    return client().bulk(
+        {.action = BulkAction::retry, .query = {.tenant = std::string(tenant)}, .rate = 0.001, .all = true});
   };
   BulkInfo last;
   for (int i = 0; i < 20; ++i) last = value_of(begin(kTenant));
@@ -290,14 +291,14 @@ TEST_P(EngineActions, ATenantHasSoManyBulkWorksAtOnceAndOthersHaveTheirOwn) {
 }
 
 TEST_P(EngineActions, HowBulkWorkEndedIsKeptForAWeek) {
-  const BulkInfo old = value_of(client().bulk({.action = BulkAction::retry, .query = {}}));
+  const BulkInfo old = value_of(client().bulk({.action = BulkAction::retry, .query = {}, .all = true}));
   run_due();
   EXPECT_EQ(bulk_state(old), "done");
   advance(6 * 24h);
-  value_of(client().bulk({.action = BulkAction::retry, .query = {}}));
+  value_of(client().bulk({.action = BulkAction::retry, .query = {}, .all = true}));
   EXPECT_EQ(bulk_state(old), "done");
   advance(2 * 24h);
-  value_of(client().bulk({.action = BulkAction::retry, .query = {}}));
+  value_of(client().bulk({.action = BulkAction::retry, .query = {}, .all = true}));
   EXPECT_EQ(error_of(client().bulk_status(kTenant, old.id)).code, ErrorCode::not_found);
 }
 
@@ -317,6 +318,55 @@ TEST_P(EngineActions, BulkCancelTakesWhatIsQueuedAndLeavesTheRest) {
   EXPECT_EQ(calls("work"), 1);
 }
 
+TEST_P(EngineActions, BulkWorkNeedsAFilterOrTheWordAll) {
+  const JobId id = parked();
+  const JobId later = enqueue({.type = "work", .run_at = in(1h)});
+  for (const BulkAction action : {BulkAction::retry, BulkAction::cancel, BulkAction::discard}) {
+    const Error error = error_of(client().bulk({.action = action, .query = {}}));
+    EXPECT_EQ(error.code, ErrorCode::invalid_request);
+    EXPECT_EQ(error.field, "filter");
+    const Error both = error_of(client().bulk({.action = action, .query = {.type = "work"}, .all = true}));
+    EXPECT_EQ(both.code, ErrorCode::invalid_request);
+    EXPECT_EQ(both.field, "all");
+  }
+  // Those would be found nowhere: nobody means parked jobs by another state.
+  for (const BulkAction action : {BulkAction::retry, BulkAction::discard}) {
+    for (const auto& states : {std::vector{JobState::queued}, std::vector{JobState::dlq, JobState::queued}}) {
+      EXPECT_EQ(error_of(client().bulk({.action = action, .query = {.states = states}})).field, "filter.state");
+    }
+  }
+  advance(1s);
+  EXPECT_EQ(state(id), JobState::dlq);
+  EXPECT_EQ(state(later), JobState::queued);
+}
+
+TEST_P(EngineActions, BulkCancelLeavesParkedJobsAloneUnlessTheyAreMeant) {
+  const JobId first = parked();
+  const JobId second = parked();
+  const auto cancel = [&](const JobQuery& query, bool all = false) {
+    const BulkInfo bulk = value_of(client().bulk({.action = BulkAction::cancel, .query = query, .all = all}));
+    advance(1s);
+    const BulkInfo end = value_of(client().bulk_status(kTenant, bulk.id));
+    EXPECT_EQ(end.state, "done");
+    EXPECT_EQ(end.failed, 0U);
+    return end.done;
+  };
+  const JobId queued = enqueue({.type = "broken", .run_at = in(1h)});
+  const JobId waiting = enqueue({.type = "broken", .depends_on = {queued}});
+  EXPECT_EQ(cancel({.type = "broken"}), 1U);  // and the other ends with it
+  EXPECT_EQ(state(queued), JobState::cancelled);
+  EXPECT_EQ(state(waiting), JobState::cancelled);
+  enqueue({.type = "broken", .run_at = in(1h)});
+  EXPECT_EQ(cancel({}, true), 1U);
+  EXPECT_EQ(cancel({.states = {JobState::queued, JobState::waiting, JobState::processing}}), 0U);
+  EXPECT_EQ(state(first), JobState::dlq);
+  EXPECT_EQ(state(second), JobState::dlq);
+
+  enqueue({.type = "broken", .run_at = in(1h)});
+  EXPECT_EQ(cancel({.states = {JobState::dlq, JobState::queued}, .type = "broken"}), 3U);
+  EXPECT_EQ(state(first), JobState::cancelled);
+}
+
 TEST_P(EngineActions, BulkCancelAsksARunningJobToStop) {
   bool seen = false;
   handle("work", [&](JobContext& context) {
@@ -334,7 +384,7 @@ TEST_P(EngineActions, BulkCancelAsksARunningJobToStop) {
 
 TEST_P(EngineActions, BulkDiscardEmptiesTheDlq) {
   const JobId id = parked();
-  const BulkInfo bulk = value_of(client().bulk({.action = BulkAction::discard, .query = {}}));
+  const BulkInfo bulk = value_of(client().bulk({.action = BulkAction::discard, .query = {}, .all = true}));
   advance(1s);
   EXPECT_EQ(bulk_state(bulk), "done");
   EXPECT_EQ(job(id).reason, "discarded");
@@ -348,7 +398,7 @@ TEST_P(EngineActions, BulkWorkTellsEachChange) {
   advance(1s);
   EXPECT_EQ(told_of(queued), (std::vector{JobState::queued, JobState::cancelled}));
   EXPECT_EQ(told_of(in_dlq), before);
-  value_of(client().bulk({.action = BulkAction::discard, .query = {}}));
+  value_of(client().bulk({.action = BulkAction::discard, .query = {}, .all = true}));
   advance(1s);
   ASSERT_EQ(told_of(in_dlq).size(), before.size() + 1);
   EXPECT_EQ(told_of(in_dlq).back(), JobState::cancelled);
@@ -361,7 +411,7 @@ TEST_P(EngineActions, WhatEndsWithAnotherIsTold) {
     const JobId child = enqueue({.type = "work", .depends_on = {parent}});
     const JobId grandchild = enqueue({.type = "work", .depends_on = {child}});
     if (in_bulk) {
-      value_of(client().bulk({.action = BulkAction::cancel, .query = {}}));
+      value_of(client().bulk({.action = BulkAction::cancel, .query = {}, .all = true}));
     } else {
       value_of(client().cancel(kTenant, parent));
     }
@@ -373,8 +423,8 @@ TEST_P(EngineActions, WhatEndsWithAnotherIsTold) {
 }
 
 TEST_P(EngineActions, ARateThatCannotBeIsRefused) {
-  EXPECT_EQ(error_of(client().bulk({.query = {}, .rate = 0.0})).code, ErrorCode::invalid_request);
-  EXPECT_EQ(error_of(client().bulk({.query = {}, .rate = -1.0})).code, ErrorCode::invalid_request);
+  EXPECT_EQ(error_of(client().bulk({.query = {}, .rate = 0.0, .all = true})).code, ErrorCode::invalid_request);
+  EXPECT_EQ(error_of(client().bulk({.query = {}, .rate = -1.0, .all = true})).code, ErrorCode::invalid_request);
   EXPECT_EQ(error_of(client().bulk_status(kTenant, "nope")).code, ErrorCode::not_found);
 }
 

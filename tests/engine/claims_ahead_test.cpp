@@ -1,8 +1,13 @@
 // How far claims run ahead of handlers: far enough that one commit serves many jobs, however long it takes, and no
-// further than handlers are quick.
+// further than handlers are quick. And what is known of those that have not begun.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "engine/node.h"
@@ -19,7 +24,9 @@ constexpr std::uint32_t kHandlers = 8;
 // Each look at the boot clock takes a while, as a commit on a slow disk does.
 class SlowClock final : public StoreClock {
  public:
-  Instant wall() const override { return Instant(std::chrono::sys_days(std::chrono::year(2026) / 3 / 29)) + passed_; }
+  Instant exact_wall() const override {
+    return Instant(std::chrono::sys_days(std::chrono::year(2026) / 3 / 29)) + passed_;
+  }
   BootTime boot() const override {
     passed_ += 10ms;
     return BootTime(5000s) + passed_;
@@ -35,18 +42,29 @@ class HeldRunner final : public Runner {
  public:
   void start(RunPtr run) override { waiting.push_back(std::move(run)); }
 
-  // The first `count` of those that wait begin, run for that long and return.
-  void run(std::size_t count, Duration each, SlowClock& clock, FinishedQueue& finished) {
-    const BootTime started = clock.boot();
+  // As many of those that wait as have a slot begin.
+  std::vector<RunPtr> begin(std::size_t count, BootTime started, Slots& slots) {
     std::vector<RunPtr> begun;
-    for (std::size_t i = 0; i < count && !waiting.empty(); ++i) {
+    while (begun.size() < count && !waiting.empty()) {
+      auto slot = slots.take();
+      if (!slot) break;
       begun.push_back(waiting.front());
       waiting.erase(waiting.begin());
-      ASSERT_TRUE(begun.back()->begin());
+      EXPECT_TRUE(begun.back()->begin(*std::move(slot)));
       begun.back()->started_boot = started;
     }
-    clock.advance(each);
-    for (const RunPtr& run : begun) finished.put({.run = run, .outcome = done()});
+    return begun;
+  }
+  // The first `count` of those that wait begin, run for that long and return.
+  void run(std::size_t count, Duration each, SlowClock& clock, Node& node) {
+    const BootTime started = clock.boot();
+    while (count > 0 && !waiting.empty()) {
+      const std::vector<RunPtr> begun = begin(count, started, *node.slots());
+      ASSERT_FALSE(begun.empty());
+      clock.advance(each);
+      for (const RunPtr& run : begun) node.finished()->put({.run = run, .outcome = done()});
+      count -= begun.size();
+    }
   }
 
   std::vector<RunPtr> waiting;
@@ -64,6 +82,29 @@ class ClaimsAhead : public testing::Test {
     for (int i = 0; i < 10 && !node_.is_loaded(); ++i) node_.step();
   }
 
+  // Quick handlers, until claims run ahead.
+  void run_ahead() {
+    for (int i = 0; i < 5; ++i) {
+      runner_.run(runner_.waiting.size(), 0ms, clock_, node_);
+      node_.step();
+    }
+    ASSERT_GT(runner_.waiting.size(), kHandlers);
+  }
+  // Jobs whose lease is marked.
+  std::vector<JobId> marked() {
+    std::vector<JobId> jobs;
+    const auto leases = store_->jobs().leases();  // a temporary would end before the loop
+    for (const LeaseRow& lease : leases.value()) {
+      if (lease.ahead) jobs.push_back(lease.job);
+    }
+    return jobs;
+  }
+  static std::vector<JobId> ids_of(std::span<const RunPtr> runs) {
+    std::vector<JobId> jobs;
+    for (const RunPtr& run : runs) jobs.push_back(run->job.id);
+    return jobs;
+  }
+
   SlowClock clock_;
   std::unique_ptr<Store> store_ = make_memory_store(clock_);
   HeldRunner runner_;
@@ -76,7 +117,7 @@ TEST_F(ClaimsAhead, QuickHandlersGetMoreWithEachRoundOnASlowDiskToo) {
   int rounds = 0;
   for (; ran < 1000 && rounds < 100; ++rounds) {
     ran += runner_.waiting.size();
-    runner_.run(runner_.waiting.size(), 0ms, clock_, *node_.finished());
+    runner_.run(runner_.waiting.size(), 0ms, clock_, node_);
     node_.step();
   }
   EXPECT_EQ(ran, 1000U);
@@ -87,7 +128,7 @@ TEST_F(ClaimsAhead, SlowHandlersDoNot) {
   enqueue(1000);
   for (int round = 0; round < 20; ++round) {
     EXPECT_LE(runner_.waiting.size(), 2 * kHandlers);
-    runner_.run(kHandlers, 5s, clock_, *node_.finished());
+    runner_.run(kHandlers, 5s, clock_, node_);
     node_.step();
   }
 }
@@ -100,9 +141,71 @@ TEST_F(ClaimsAhead, NothingIsClaimedAheadUnderARate) {
   for (int round = 0; round < 20; ++round) {
     EXPECT_LE(runner_.waiting.size(), kHandlers);
     EXPECT_GT(runner_.waiting.size(), 0U);
-    runner_.run(runner_.waiting.size(), 0ms, clock_, *node_.finished());
+    runner_.run(runner_.waiting.size(), 0ms, clock_, node_);
     node_.step();
   }
+}
+
+TEST_F(ClaimsAhead, WhatWaitsForASlotIsMarkedAndNothingElse) {  // invariant 12
+  enqueue(1000);
+  EXPECT_THAT(marked(), testing::IsEmpty()) << "as many as there are slots";
+  run_ahead();
+  const std::span<const RunPtr> waiting = runner_.waiting;
+  EXPECT_EQ(marked(), ids_of(waiting.subspan(kHandlers)));
+  EXPECT_TRUE(std::ranges::none_of(waiting.first(kHandlers), [](const RunPtr& run) { return run->job.ahead; }));
+}
+
+TEST_F(ClaimsAhead, TheFirstRoundAfterTheStartLiftsTheMark) {  // invariant 12
+  enqueue(1000);
+  run_ahead();
+  runner_.run(kHandlers, 0ms, clock_, node_);
+  const std::vector<RunPtr> begun = runner_.begin(kHandlers, clock_.boot(), *node_.slots());
+  ASSERT_EQ(begun.size(), kHandlers);
+  ASSERT_TRUE(std::ranges::all_of(begun, [](const RunPtr& run) { return run->job.ahead; }));
+  node_.step();
+  const std::vector<JobId> still = marked();
+  for (const RunPtr& run : begun) EXPECT_THAT(still, testing::Not(testing::Contains(run->job.id)));
+  EXPECT_THAT(still, testing::SizeIs(runner_.waiting.size()));
+}
+
+TEST_F(ClaimsAhead, ALastAttemptIsClaimedForAFreeSlotOnly) {  // invariant 12
+  enqueue(1000, {.max_attempts = 1});
+  std::size_t ran = 0;
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(runner_.waiting.size(), kHandlers);
+    EXPECT_THAT(marked(), testing::IsEmpty());
+    ran += runner_.waiting.size();
+    runner_.run(runner_.waiting.size(), 0ms, clock_, node_);
+    node_.step();
+  }
+  EXPECT_EQ(ran, 20 * kHandlers);
+}
+
+TEST_F(ClaimsAhead, NoMoreBeginThanThereAreSlotsHoweverManyAreClaimed) {  // invariant 6
+  enqueue(1000);
+  run_ahead();
+  EXPECT_EQ(runner_.begin(1000, clock_.boot(), *node_.slots()).size(), kHandlers);
+  EXPECT_EQ(node_.runs().running(), kHandlers);
+  EXPECT_GT(node_.runs().size(), kHandlers);
+}
+
+TEST_F(ClaimsAhead, WhoWaitsOutsideRunsAheadByWhatItHasFinishedItself) {  // invariant 6
+  node_.share_slots([](std::string_view, std::string_view type) { return type == "hook"; });
+  enqueue(1000);
+  run_ahead();
+  NodeClient client(node_);
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(client.enqueue({.type = "hook", .priority = 1}).has_value());
+  std::vector<RunPtr> hooks;  // they do not come back
+  for (int i = 0; i < 20; ++i) {
+    std::ranges::copy_if(runner_.waiting, std::back_inserter(hooks),
+                         [](const RunPtr& run) { return run->job.type == "hook"; });
+    std::erase_if(runner_.waiting, [](const RunPtr& run) { return run->job.type == "hook"; });
+    runner_.run(runner_.waiting.size(), 0ms, clock_, node_);
+    node_.step();
+  }
+  EXPECT_THAT(hooks, testing::Not(testing::IsEmpty()));
+  EXPECT_TRUE(std::ranges::none_of(hooks, [](const RunPtr& run) { return run->job.ahead; }))
+      << "however quick the threads are, no call is claimed that would wait for a slot";
 }
 
 }  // namespace

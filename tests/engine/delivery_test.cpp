@@ -75,9 +75,29 @@ TEST_P(EngineDeliveries, AWindowMayBeginOnTheDayBefore) {  // schedules.md, work
   // Of the third of March the window of 00:30 was open when the subject was made; that of 00:00 had passed.
   EXPECT_THAT(outcomes(), ElementsAre("half 2026-03-03T00:00 cutoff_reached", "zero 2026-03-04T00:00 cutoff_reached",
                                       "half 2026-03-04T00:00 cutoff_reached"));
-  // Its first attempt was planned for 23:30, so that the next one is due at once.
-  EXPECT_THAT(times(), ElementsAre("00:00", "00:00", "00:10", "00:20", "23:00", "23:10", "23:20", "23:30", "23:30",
-                                   "23:40", "23:40", "23:50", "23:50", "00:00", "00:10", "00:20"));
+  // The first one begins with its subject, at 00:00.
+  EXPECT_THAT(times(), ElementsAre("00:00", "00:10", "00:20", "23:00", "23:10", "23:20", "23:30", "23:30", "23:40",
+                                   "23:40", "23:50", "23:50", "00:00", "00:10", "00:20"));
+}
+
+TEST_P(EngineDeliveries, OnePutInsideItsWindowBeginsThen) {  // schedules.md, worked
+  fail_always();
+  go_to("2026-03-03T07:34:00Z");
+  put_subject("ada");
+  run_until("2026-03-03T08:10:00Z");
+  EXPECT_THAT(times(), ElementsAre("07:34", "07:44", "07:54"));
+}
+
+TEST_P(EngineDeliveries, OneEnabledOrResumedInsideItsWindowBeginsThen) {
+  fail_always();
+  put_subject("ada", R"({"enabled":false})");
+  put_subject("bob");
+  value_of(client().pause(kTenant, "s", at("2026-03-03T07:34:00Z")));
+  run_until("2026-03-03T07:40:00Z");
+  EXPECT_THAT(times(), ElementsAre("07:34"));
+  put_subject("ada");
+  run_until("2026-03-03T08:10:00Z");
+  EXPECT_THAT(times(), ElementsAre("07:34", "07:40", "07:44", "07:50", "07:54"));
 }
 
 TEST_P(EngineDeliveries, OneMadeAfterItsDueTimeBeginsTomorrow) {  // schedules.md, worked
@@ -364,6 +384,55 @@ TEST_P(EngineDeliveries, ATickTellsHowManyItScannedFoundEligibleEnqueuedAndClose
   EXPECT_THAT(what_ticks_did(heard), ElementsAre("3 3 3 0"));
   run_until("2026-03-03T08:00:05Z");
   EXPECT_THAT(what_ticks_did(heard), ElementsAre("3 3 3 0", "0 0 0 2")) << "the two that failed reach their cutoff";
+}
+
+TEST_P(EngineDeliveries, EveryTickTellsHowManyAreInTheirWindow) {  // S0's E1
+  const auto eligible = [&] { return heard.of<TickStopped>().back().eligible_in_window; };
+  answer = [](JobContext& context) {
+    if (context.job().subject == "ada") return done();
+    return context.job().subject == "bob" ? permanent("boom") : fail("no luck");
+  };
+  for (const char* name : {"ada", "bob", "eve"}) put_subject(name);
+  put_subject("late", R"({"due":"08:30"})");
+  run_until("2026-03-03T06:59:00Z");
+  EXPECT_EQ(eligible(), 0U);
+  run_until("2026-03-03T07:05:00Z");
+  EXPECT_EQ(eligible(), 2U) << "one is delivered, one is parked until its cutoff, one fails";
+  run_until("2026-03-03T07:31:00Z");
+  EXPECT_EQ(eligible(), 3U);
+  if (survives_restart()) {
+    restart();
+    run_until("2026-03-03T07:32:00Z");
+    EXPECT_EQ(eligible(), 3U) << "those that were open before";
+  }
+  value_of(client().put_schedule(kTenant, R"({"name":"s","trigger":{"kind":"delivery","due":"08:00"},)"
+                                          R"("job":{"type":"digest","priority":2}})"));
+  run_until("2026-03-03T07:33:00Z");
+  EXPECT_EQ(eligible(), 3U) << "an edit closes none";
+  run_until("2026-03-03T08:01:00Z");
+  EXPECT_EQ(eligible(), 1U);
+  value_of(client().put_schedule(kTenant, R"({"name":"every","trigger":{"kind":"every","every":"1m"},)"
+                                          R"("job":{"type":"digest"}})"));
+  run_until("2026-03-03T08:31:00Z");
+  EXPECT_EQ(eligible(), 0U) << "other kinds have no window";
+  run_until("2026-03-04T07:01:00Z");
+  EXPECT_EQ(eligible(), 2U);
+  ASSERT_TRUE(client().delete_schedule(kTenant, "s"));
+  run_until("2026-03-04T07:02:00Z");
+  EXPECT_EQ(eligible(), 0U);
+}
+
+TEST_P(EngineDeliveries, DaysThatWereOpenWhenItWentDownAreNotInTheirWindow) {
+  if (!survives_restart()) GTEST_SKIP() << "memory does not survive";
+  fail_always();
+  put_subject("ada");
+  run_until("2026-03-03T07:05:00Z");
+  clock.advance(24h * 9);
+  restart();
+  run_due();
+  put_subject("bob", R"({"due":"07:30"})");
+  advance(1min);
+  EXPECT_EQ(heard.of<TickStopped>().back().eligible_in_window, 2U) << "today's of both, and none of nine days ago";
 }
 
 TEST_P(EngineDeliveries, ATickTellsDaysThatItClosedUnopened) {  // S0's E1

@@ -6,7 +6,10 @@
 namespace carillon::test {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 class EngineKeys : public EngineTest {
  protected:
@@ -91,6 +94,30 @@ TEST_P(EngineKeys, ADependentStartsWhenAllThatItWaitsForAreDone) {  // invariant
   EXPECT_EQ(calls("work"), 3);
 }
 
+TEST_P(EngineKeys, WhatAJobDependedOnStaysReadable) {
+  handle_counted("work");
+  const JobId a = enqueue({.type = "work", .run_at = in(1h)});
+  const JobId b = enqueue({.type = "work", .run_at = in(2h)});
+  const JobId last = enqueue({.type = "work", .depends_on = {a, b, a}});
+  const JobId lost = enqueue({.type = "work", .depends_on = {b}, .run_anyway = false});
+  EXPECT_THAT(job(last).depends_on, ElementsAre(a, b));
+  EXPECT_THAT(job(last).waits_for, UnorderedElementsAre(a, b));
+  advance(90min);
+  EXPECT_THAT(job(last).depends_on, ElementsAre(a, b));
+  EXPECT_THAT(job(last).waits_for, ElementsAre(b));
+  EXPECT_THAT(value_of(client().explain(kTenant, last)).summary, HasSubstr("for 1 other job"));
+  EXPECT_TRUE(client().cancel(kTenant, b).has_value());
+  advance(1h);
+  EXPECT_EQ(state(lost), JobState::cancelled);
+  EXPECT_THAT(job(lost).depends_on, ElementsAre(b));
+  EXPECT_THAT(job(last).depends_on, ElementsAre(a, b));
+  EXPECT_THAT(job(last).waits_for, IsEmpty());
+  const JobId late = enqueue({.type = "work", .depends_on = {b}});
+  EXPECT_EQ(state(late), JobState::cancelled) << "born so";
+  EXPECT_THAT(job(late).depends_on, ElementsAre(b));
+  EXPECT_EQ(job(late).reason, "dependency_not_met");
+}
+
 TEST_P(EngineKeys, ADependentOfOneThatDidNotEndAsDoneIsCancelledWithItsReason) {
   handle_counted("work");
   const JobId parent = enqueue({.type = "work", .run_at = in(1h)});
@@ -173,6 +200,31 @@ TEST_P(EngineKeys, AFollowUpThatIsRefusedFailsTheAttemptAndSaysWhy) {  // invari
   EXPECT_EQ(engine().counters().succeeded, 0U);
   EXPECT_EQ(engine().counters().late, 0U);
   EXPECT_TRUE(jobs({.type = "second"}).empty());
+}
+
+TEST_P(EngineKeys, AFollowUpWhoseKeyHasAnotherPayloadIsToldAndDoesNotFailTheAttempt) {  // invariants 17, 30
+  handle("first", [](JobContext&) {
+    return done()
+        .then({.type = "second", .payload = "2", .idempotency_key = "k"})
+        .then({.type = "second", .payload = "1", .idempotency_key = "k"})
+        .then({.type = "second", .payload = "3"});
+  });
+  handle_counted("second");
+  const JobId held = enqueue({.type = "second", .payload = "1", .idempotency_key = "k"});
+  const JobId id = enqueue({.type = "first", .max_attempts = 1});
+  run_due();
+  EXPECT_EQ(state(id), JobState::done);
+  EXPECT_EQ(calls("second"), 2);
+  std::vector<std::pair<JobId, std::string>> ignored;
+  for (const EnqueueIgnored& one : heard.of<EnqueueIgnored>()) ignored.emplace_back(one.job, one.reason);
+  EXPECT_EQ(ignored,
+            (std::vector<std::pair<JobId, std::string>>{{held, "idempotency_conflict"}, {held, "idempotency_key"}}));
+}
+
+TEST_P(EngineKeys, AnEmptyKeyIsRefused) {  // invariant 17
+  const Error error = error_of(client().enqueue({.type = "work", .idempotency_key = ""}));
+  EXPECT_EQ(error.code, ErrorCode::invalid_request);
+  EXPECT_EQ(error.field, "idempotency_key");
 }
 
 TEST_P(EngineKeys, AFollowUpForLaterComesInItsTime) {
@@ -262,6 +314,34 @@ TEST_P(EngineKeys, AJobThatSaysHoldIsParkedWithAnAmbiguousEffect) {  // invarian
   EXPECT_EQ(state(id), JobState::dlq);
   EXPECT_EQ(job(id).reason, "ambiguous_effect");
   EXPECT_THAT(job(id).last_error, HasSubstr("charge"));
+}
+
+TEST_P(EngineKeys, AnOperatorsRetryRunsTheEffectThatAJobWasHeldFor) {  // invariant 18
+  int effects = 0;
+  std::vector<OnceResult> answers;
+  handle("work", [&](JobContext& context) {
+    answers.push_back(context.once("charge", [&] {
+      if (++effects <= 2) sleep_through_lease();
+    }));
+    return done();
+  });
+  const JobId id = enqueue({.type = "work", .on_ambiguous = OnAmbiguous::hold});
+  advance(1h);
+  ASSERT_EQ(job(id).reason, "ambiguous_effect");
+  EXPECT_EQ(effects, 1);
+
+  // It runs, and its attempt is lost again: nobody has decided about that one.
+  value_of(client().retry(kTenant, id));
+  advance(1h);
+  EXPECT_EQ(effects, 2);
+  EXPECT_EQ(state(id), JobState::dlq);
+  EXPECT_EQ(job(id).reason, "ambiguous_effect");
+
+  value_of(client().retry(kTenant, id));
+  advance(1h);
+  EXPECT_EQ(effects, 3);
+  EXPECT_EQ(answers, std::vector{OnceResult::done_now});
+  EXPECT_EQ(state(id), JobState::done);
 }
 
 TEST_P(EngineKeys, NoEffectBeginsAfterTheLeaseRanOut) {  // invariant 11

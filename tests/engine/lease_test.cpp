@@ -130,7 +130,7 @@ TEST_F(EngineLeases, NothingStartsAfterItsLeaseRanOutWhileItWaitedForAThread) { 
   node.settle_down();
   node.clock.advance(31s);  // nobody came to renew it
   const RunPtr run = node.runner.waiting.front();
-  ASSERT_TRUE(run->begin());
+  ASSERT_TRUE(run->begin(node.node().slots()->take().value()));
   const Finished finished = execute(run, node.handlers, *node.node().port());
   EXPECT_EQ(finished.how, Finished::How::not_started);
   EXPECT_EQ(calls, 0);

@@ -67,11 +67,18 @@ TEST_F(OutsideShare, AFreeSlotGoesToTheNext) {
   EXPECT_EQ(started("acme"), 4U);
 }
 
-TEST_F(OutsideShare, TheReasonIsTold) {
-  enqueue("acme", "hook", 4);
-  const JobId held = node.enqueue({.type = "hook", .tenant = "acme"});
-  node.settle_down();
-  EXPECT_THAT(value_of(node.client().explain("acme", held)).summary, ::testing::HasSubstr("cap:webhooks"));
+TEST_F(OutsideShare, TheReasonIsTold) {  // invariant 33
+  const auto why = [&](const std::string& tenant) {
+    const JobId held = node.enqueue({.type = "hook", .tenant = tenant});
+    node.settle_down();
+    return value_of(node.client().explain(tenant, held)).steps.back().why;
+  };
+  node.node().serving_changed("other");
+  enqueue("acme", "hook", 3);
+  EXPECT_EQ(why("acme"), "cap:webhooks") << "a slot is free, and kept for the other";
+  enqueue("other", "hook", 1);
+  EXPECT_EQ(why("acme"), "cap:node") << "none is free";
+  EXPECT_EQ(why("other"), "cap:node");
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ TEST_P(Pulls, LeasesOutsideLeaveHandlersFewerSlots) {  // S0's E3
   EXPECT_EQ(node->heard.of<InFlight>().back().in_flight, 0U);
   EXPECT_EQ(node->heard.of<InFlight>().back().max_concurrency, 1U);
   enqueue(2, {.type = "own"});
-  ASSERT_TRUE(node->take());
+  ASSERT_TRUE(node->begin(node->take()));
   EXPECT_FALSE(node->take());
   node->pass(2s);
   EXPECT_EQ(node->heard.of<InFlight>().back().in_flight, 1U);
@@ -249,6 +249,23 @@ TEST_P(Pulls, AForgottenCallGetsNothing) {
   node->pass(31s);
   EXPECT_FALSE(gone.is_there());
   EXPECT_FALSE(node.pulls().forget(next.id));
+}
+
+TEST_P(Pulls, CallsWhoseCallersLeaveAreForgotten) {
+  const PullAnswer stays = node.ask({.wait = 30s});
+  for (int i = 0; i < 1000; ++i) {
+    // In a group with the one that stays, and in one of its own.
+    const PullAnswer gone = node.ask({.wait = 30s});
+    const PullAnswer alone = node.ask({.filter = {.tenants = {std::to_string(i)}}, .wait = 30s});
+    EXPECT_TRUE(node.pulls().forget(gone.id));
+    EXPECT_TRUE(node.pulls().forget(alone.id));
+    ASSERT_LE(node->node().desk().in_line(), 3U) << i;
+  }
+  enqueue({.type = "mail"});
+  node->settle_down();
+  ASSERT_TRUE(stays.is_there());
+  EXPECT_THAT(stays.jobs(), SizeIs(1));
+  EXPECT_EQ(node->node().desk().in_line(), 0U);
 }
 
 TEST_P(Pulls, AJobLeasedToACallThatGoesThatMomentIsHandedBack) {

@@ -77,6 +77,28 @@ TEST_F(ReadyLimitsTest, WhatIsToWaitForAThreadIsNotTakenUnderARate) {
   EXPECT_TRUE(ready_.pick(kNow, ReadySet::For::later));
 }
 
+TEST_F(ReadyLimitsTest, WhoseNextAttemptIsTheLastIsNotTakenToWait) {
+  const PlaceId last = ready_.place({.tenant = "a", .queue = "q", .limits = {}, .last_attempt = true});
+  ready_.add(last, {.id = {1}, .run_at = kNow});
+  EXPECT_FALSE(ready_.pick(kNow, ReadySet::For::later));
+  EXPECT_TRUE(ready_.pick(kNow, ReadySet::For::a_free_slot));
+}
+
+TEST_F(ReadyLimitsTest, WhatRunsElsewhereIsNotTakenToWait) {
+  const TypeId hook{7};
+  ready_.set_type_limits("a", hook, {std::string(kOutsideShare)}, kNow);
+  const PlaceId outside = ready_.place({.tenant = "a", .queue = "q", .type = hook});
+  const PlaceId here = ready_.place({.tenant = "a", .queue = "q", .type = TypeId{8}});
+  EXPECT_TRUE(ready_.waits_outside(outside));
+  EXPECT_FALSE(ready_.waits_outside(here));
+  ready_.add(outside, {.id = {1}, .run_at = kNow});
+  EXPECT_FALSE(ready_.pick(kNow, ReadySet::For::later_here));
+  EXPECT_TRUE(ready_.pick(kNow, ReadySet::For::later_outside));
+  ready_.add(here, {.id = {2}, .run_at = kNow});
+  EXPECT_FALSE(ready_.pick(kNow, ReadySet::For::later_outside));
+  EXPECT_TRUE(ready_.pick(kNow, ReadySet::For::later_here));
+}
+
 TEST_F(ReadyLimitsTest, WhatWasPutBackHasUsedNothing) {
   ready_.set_limit("a", "x", LimitRule{.rate = 1, .concurrency = 1}, kNow);
   const PlaceId place = fill({}, 1, 2);

@@ -140,7 +140,7 @@ TEST_P(EngineRestart, AScheduleMadeBeforeTheFirstRoundIsInTheZoneOfItsTenant) { 
 // Every look at it is a little later than the one before, as of a real clock.
 class PassingClock final : public StoreClock {
  public:
-  Instant wall() const override { return start_ + boot(); }
+  Instant exact_wall() const override { return start_ + boot(); }
   BootTime boot() const override { return BootTime(++looks_) + passed_; }
   void advance(Duration by) { passed_ += by; }
 
@@ -167,7 +167,7 @@ TEST(EngineHorizon, AJobThatIsJustNotFarOffComesInTime) {  // invariant 5
     ASSERT_EQ(runner.waiting.size(), 1U) << i;
     const RunPtr run = runner.waiting.front();
     runner.waiting.pop_front();
-    ASSERT_TRUE(run->begin());
+    ASSERT_TRUE(run->begin(node.slots()->take().value()));
     node.finished()->put({.run = run, .outcome = retry_after(10min + std::chrono::microseconds(i))});
     settle_down();
     clock.advance(10min + 1s);

@@ -471,7 +471,7 @@ TEST_P(EngineSchedules, AManualRunTouchesNoOccurrence) {  // invariant 20
 
 TEST_P(EngineSchedules, ThePreviewShowsTheTimesThatThenHappen) {
   put({.cron = "0 9 * * MON-FRI", .timezone = "Europe/London"});
-  const auto preview = value_of(client().preview(kTenant, "s", 5));
+  const auto preview = value_of(client().preview(kTenant, "s", 5)).times;
   days_pass(7);
   ASSERT_EQ(preview.size(), 5U);
   ASSERT_EQ(slots.size(), 5U);
@@ -553,6 +553,68 @@ TEST_P(EngineSchedules, JitterOfAQuarterOfAnHourLosesNothingBehindASleep) {
   run_due();
   advance(41min);
   EXPECT_EQ(starts.size(), 80U);
+}
+
+// ---- What was missed, day by day ----
+
+class EngineMissedDays : public EngineSchedules {
+ protected:
+  // How many were missed on each of these days; and what the rows say of the whole.
+  std::vector<std::int64_t> missed_on(const std::vector<std::string>& days) {
+    std::vector<std::int64_t> counts;
+    std::int64_t shown = 0;
+    for (const std::string& day : days) {
+      std::int64_t missed = 0;
+      for (const OutcomeMinute& minute : value_of(client().outcomes_of_day(kTenant, "s", day))) {
+        shown += minute.count;
+        if (minute.outcome == "missed") missed += minute.count;
+      }
+      counts.push_back(missed);
+    }
+    std::int64_t listed = 0;
+    for (const OutcomeItem& item : value_of(client().outcome_items(kTenant, "s", {}, "", 1000)).items)
+      listed += item.count;
+    EXPECT_EQ(shown, listed);
+    return counts;
+  }
+};
+
+OVER_EVERY_STORE(EngineMissedDays);
+
+TEST_P(EngineMissedDays, NinetySixMissedHoursAreShownOnTheirFourDays) {  // invariant 34
+  go_to("2026-03-02T23:30:00Z");
+  put({.cron = "0 * * * *", .misfire = "skip"});
+  run_due();
+  go_to("2026-03-06T23:30:00Z");
+  run_due();
+  EXPECT_THAT(missed_on({"2026-03-03", "2026-03-04", "2026-03-05", "2026-03-06"}), ElementsAre(24, 24, 24, 24));
+  for (const OutcomeMinute& minute : value_of(client().outcomes_of_day(kTenant, "s", "2026-03-04"))) {
+    EXPECT_EQ(minute.minute % 60, 0);
+    EXPECT_EQ(minute.count, 1);
+  }
+}
+
+TEST_P(EngineMissedDays, MissedDaysOverAClockChangeAreShownOnEachOfThem) {  // invariants 24, 34
+  go_to("2026-03-27T12:00:00Z");
+  put({.daily = "01:30", .timezone = "Europe/London", .misfire = "skip"});
+  run_due();
+  go_to("2026-03-31T12:00:00Z");
+  run_due();
+  EXPECT_THAT(missed_on({"2026-03-28", "2026-03-29", "2026-03-30", "2026-03-31"}), ElementsAre(1, 1, 1, 1));
+  EXPECT_EQ(value_of(client().outcomes_of_day(kTenant, "s", "2026-03-29")).at(0).minute, 90);
+}
+
+TEST_P(EngineMissedDays, AYearOfMissedMinutesIsCountedAndEveryDayIsRight) {
+  go_to("2026-03-02T23:59:30Z");
+  put({.cron = "* * * * *", .misfire = "skip"});
+  run_due();
+  go_to("2027-03-02T23:59:30Z");
+  run_due();
+  for (const char* const day : {"2026-03-03", "2026-07-14", "2027-03-01"}) {
+    std::int64_t missed = 0;
+    for (const OutcomeMinute& minute : value_of(client().outcomes_of_day(kTenant, "s", day))) missed += minute.count;
+    EXPECT_EQ(missed, 1440) << day;
+  }
 }
 
 }  // namespace

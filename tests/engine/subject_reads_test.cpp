@@ -88,7 +88,8 @@ TEST_P(EngineShowsSubjects, AnOpenDayWithItsAttempts) {
   run_due();
   const SubjectInfo ada = subject("digest", "ada");
   EXPECT_TRUE(ada.open_job);
-  EXPECT_EQ(ada.attempts, 2U) << "planned for 11:30, so that the next one was due at once";
+  EXPECT_EQ(ada.attempts, 1U) << "it began inside of its window, and waits for its retry";
+  EXPECT_EQ(ada.next_at, at("2026-03-02T12:10:00Z"));
   const Explanation explained = explain("digest", "ada");
   EXPECT_THAT(explained.summary, HasSubstr("day 2026-03-02 is open: waiting: the next attempt is at"));
   EXPECT_EQ(explained.next_at, at("2026-03-02T12:10:00Z"));
@@ -128,20 +129,20 @@ TEST_P(EngineShowsSubjects, ACheckAndItsCadence) {
   put("watch", "acme", R"({"expected_at": "2026-03-02T20:00:00Z"})");
   EXPECT_EQ(subject("watch", "acme").cadence_state, "1d");
   EXPECT_THAT(explain("watch", "acme").summary, HasSubstr("(cadence 1d)"));
-  EXPECT_THAT(value_of(client().preview(kTenant, "watch", 3, "acme")), SizeIs(3));
+  EXPECT_THAT(value_of(client().preview(kTenant, "watch", 3, "acme")).times, SizeIs(3));
 }
 
 TEST_P(EngineShowsSubjects, PreviewsSayWhatTheyAreOf) {
   put(kDigest);
   put("digest", "ada", R"({"timezone": "Europe/Paris"})");
-  const auto days = value_of(client().preview(kTenant, "digest", 2, "ada"));
+  const auto days = value_of(client().preview(kTenant, "digest", 2, "ada")).times;
   ASSERT_THAT(days, SizeIs(2));
   EXPECT_EQ(days[0].day, "2026-03-03");
   EXPECT_EQ(days[0].at, at("2026-03-03T06:00:00Z"));
   EXPECT_EQ(days[0].cutoff, at("2026-03-03T07:00:00Z"));
-  EXPECT_EQ(value_of(client().preview(kTenant, "digest", 1))[0].cutoff, at("2026-03-03T08:00:00Z"));
+  EXPECT_EQ(value_of(client().preview(kTenant, "digest", 1)).times[0].cutoff, at("2026-03-03T08:00:00Z"));
   put(kSync);
-  const auto windows = value_of(client().preview(kTenant, "sync", 1));
+  const auto windows = value_of(client().preview(kTenant, "sync", 1)).times;
   ASSERT_THAT(windows, SizeIs(1));
   EXPECT_EQ(windows[0].window_end, *windows[0].window_start + 1h);
 }

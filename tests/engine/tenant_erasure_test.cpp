@@ -72,6 +72,7 @@ TEST_P(TenantErasures, BulkWorkOfATenantEndsWithIt) {
   request.action = BulkAction::cancel;
   request.query.tenant = "a";
   request.rate = 0.01;
+  request.all = true;
   ASSERT_TRUE(node->client().bulk(request));
   erase("a");
   node->pass(1min);

@@ -47,7 +47,8 @@ TEST(LogEvents, AnAttemptIsToldAtDebugWithAllThatIsKnownOfIt) {
                            .attempt = 2,
                            .duration = 1500ms,
                            .result = AttemptResult::error,
-                           .error_class = "req"};
+                           .error_class = "req",
+                           .error = "connection refused"};
   const auto line = line_of(LogLevel::debug, stopped);
   ASSERT_TRUE(line);
   EXPECT_EQ(line->find("level")->text, "debug");
@@ -58,6 +59,7 @@ TEST(LogEvents, AnAttemptIsToldAtDebugWithAllThatIsKnownOfIt) {
   EXPECT_EQ(line->find("attempt")->text, "2");
   EXPECT_EQ(line->find("duration_ms")->text, "1500");
   EXPECT_EQ(line->find("err_code")->text, "req");
+  EXPECT_EQ(line->find("error")->text, "connection refused");
   EXPECT_FALSE(line_of(LogLevel::info, stopped));
 }
 

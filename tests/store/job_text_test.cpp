@@ -70,7 +70,7 @@ RC_GTEST_PROP(JobText, OptionsReadBackAsTheyWere, ()) {
   options.created_by = any_text();
   options.origin = static_cast<Origin>(any(0, 3));
   if (coin()) options.parent = JobId{any<std::int64_t>(1, INT64_MAX - 1)};
-  options.idempotency_key = any_text();
+  if (coin()) options.idempotency_key = any_text();
   switch (any(0, 2)) {
     case 0: break;
     case 1: options.unique_until.until = KeyHold::Until::done; break;
@@ -85,6 +85,7 @@ RC_GTEST_PROP(JobText, OptionsReadBackAsTheyWere, ()) {
 RC_GTEST_PROP(JobText, DetailReadsBackAsItWas, ()) {
   JobDetail detail;
   detail.losses = any(0U, 5U);
+  detail.lost_ahead = coin();
   detail.releases = any(0U, 9U);
   detail.rate_limits = any(0U, 19U);
   detail.reason = any_text();
@@ -102,6 +103,13 @@ RC_GTEST_PROP(JobText, DetailReadsBackAsItWas, ()) {
   if (coin()) detail.stderr_text = "warning";
   if (coin()) detail.last_seen_at = any_instant();
   detail.last_end = any_text();
+  detail.said = any<std::int64_t>(INT64_MIN, INT64_MAX - 1);
+  for (int i = any(0, 3); i > 0; --i) {
+    detail.then.push_back(
+        {.job = {any<std::int64_t>(1, INT64_MAX - 1)}, .kind = static_cast<KeptFollowUp::Kind>(any(0, 2))});
+  }
+  detail.lifted_token = any<std::int64_t>(0, INT64_MAX - 1);
+  if (coin()) detail.lifted_at = any_instant();
   RC_ASSERT((read_detail(write_detail(detail)) == detail));
 }
 

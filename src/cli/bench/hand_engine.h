@@ -17,7 +17,7 @@ namespace carillon {
 class HandClock final : public StoreClock {
  public:
   explicit HandClock(Instant start) : wall_(start) {}
-  Instant wall() const override { return wall_; }
+  Instant exact_wall() const override { return wall_; }
   BootTime boot() const override { return boot_now(); }
   void set(Instant at) { wall_ = at; }
 

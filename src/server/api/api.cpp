@@ -21,8 +21,10 @@ namespace carillon::server {
 
 namespace {
 
-// Larger bodies are not read on the net thread.
-constexpr std::size_t kNetBodyMax = std::size_t{64} << 10U;
+// Larger bodies are not read on the net thread: who sends without waiting for answers would fill it.
+constexpr std::size_t kNetBodyMax = std::size_t{8} << 10U;
+// Larger ones are not read where smaller ones wait for their turn.
+constexpr std::size_t kSmallBodyMax = std::size_t{64} << 10U;
 // Of a call without a key.
 constexpr std::size_t kOpenBodyMax = std::size_t{4} << 10U;
 constexpr std::chrono::milliseconds kSilentMax = std::chrono::seconds(1);
@@ -269,7 +271,7 @@ WorkPool* Api::pool_of(const Route& route, const CallRequest& request) const {
   }
   if (!is_quick) return &services_.pool;
   if (request.body.size() <= kNetBodyMax || reopened(Hole::parse_on_net)) return nullptr;
-  return &services_.large_pool;
+  return request.body.size() <= kSmallBodyMax ? &services_.body_pool : &services_.large_pool;
 }
 
 bool Api::is_old(const Looked& looked) const {

@@ -85,6 +85,7 @@ Result<HttpResponse> begin_bulk(Services& services, const RouteCall& call) {
   if (filter != nullptr) {
     TRY_ASSIGN(request.query, read_filter(text, *filter, call.tenant()));
   }
+  TRY_ASSIGN(request.all, read_flag_field(fields, "all", false));
   TRY_ASSIGN(const Json* const rate, fields.optional("rate", JsonType::number));
   if (rate != nullptr) request.rate = std::strtod(rate->text.c_str(), nullptr);
   TRY(fields.finish());
@@ -125,15 +126,18 @@ void add_bulk_routes(RouteTable& table, Services& services) {
         [&services, thing, work](const RouteCall& call) { answer(call, thing, [&] { return work(services, call); }); };
   };
   constexpr std::string_view kGroup = "Jobs";
-  table.push_back({.method = Method::post,
-                   .path = "/v1/tenants/{tenant}/jobs/bulk",
-                   .needs = Needs::tenant,
-                   .doc = {.group = kGroup,
-                           .summary = "Retry, cancel or discard all that match; survives a restart.",
-                           .body = "BulkRequest",
-                           .answers = {{202, "Bulk"}},
-                           .errors = {{409, "conflict"}}},
-                   .call = plain("job", begin_bulk)});
+  table.push_back(
+      {.method = Method::post,
+       .path = "/v1/tenants/{tenant}/jobs/bulk",
+       .needs = Needs::tenant,
+       .doc = {.group = kGroup,
+               .summary = "Retry, cancel or discard all that match the filter, or every job with `all`; survives a "
+                          "restart. Retry and discard mean parked jobs; cancel leaves those alone unless the "
+                          "filter's state names dlq.",
+               .body = "BulkRequest",
+               .answers = {{202, "Bulk"}},
+               .errors = {{409, "conflict"}}},
+       .call = plain("job", begin_bulk)});
   table.push_back(
       {.method = Method::post,
        .path = "/v1/tenants/{tenant}/schedules/{name}/backfill",

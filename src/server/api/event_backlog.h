@@ -13,6 +13,9 @@ namespace carillon::server {
 class EventBacklog {
  public:
   explicit EventBacklog(std::size_t bytes_max) : bytes_max_(bytes_max) {}
+  EventBacklog(const EventBacklog&) = delete;
+  EventBacklog& operator=(const EventBacklog&) = delete;
+  ~EventBacklog() = default;
 
   struct Told {
     std::string text;

@@ -34,6 +34,11 @@ Result<HttpResponse> put_handler(Services& services, const RouteCall& call) {
   }
   TRY_ASSIGN(WebhookConfig given, parse_webhook(call.request.body, *services.guard.get()));
   const std::optional<WebhookConfig> before = services.handlers.webhook(call.tenant(), type);
+  // In a round: right after a start the limits have to be read first.
+  Node& node = services.host.node();
+  TRY(node.call<void>([&](Round& /*round*/) {
+    return node.rules().check_limits(call.tenant(), given.limits, before ? before->limits : std::vector<std::string>());
+  }));
   TRY_ASSIGN(auto refused, thing_over_quota(services, call.tenant(), Quota::handlers, !before));
   if (refused) return *std::move(refused);
   const bool makes_secret = given.signing.secret.empty() && !before;

@@ -167,13 +167,14 @@ JobInfo info_of_new(const NewJob& job, const Enqueued& made, Instant now) {
           .payload = job.payload,
           .priority = job.priority,
           .state = made.state,
+          .reason = made.reason,
           .origin = job.options.origin,
           .parent = job.options.parent,
           .subject = job.subject,
-          .idempotency_key = job.options.idempotency_key,
+          .idempotency_key = job.options.idempotency_key.value_or(""),
           .run_at = job.run_at.value_or(now),
           .deadline = job.deadline,
-          .max_attempts = job.options.max_attempts,
+          .max_attempts = attempts_allowed(job.options),
           .timeout = job.options.timeout,
           .limits = job.options.limits,
           .notifies = job.options.notifies,
@@ -181,7 +182,8 @@ JobInfo info_of_new(const NewJob& job, const Enqueued& made, Instant now) {
           .tags = job.options.tags,
           .meta = job.options.meta,
           .created_by = job.options.created_by,
-          .created_at = now};
+          .created_at = now,
+          .finished_at = is_final(made.state) ? std::optional(now) : std::nullopt};
 }
 
 }  // namespace carillon::server

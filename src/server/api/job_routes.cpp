@@ -81,6 +81,7 @@ void post_job(Services& services, RouteCall call) {
       [&node, wanted, who, charge](Round& round) -> Result<Made> {
         TRY_ASSIGN(const bool may, charge->look_again(node.store().jobs(), {wanted.get(), 1}));
         if (!may) return Made{.enqueued = {}, .now = round.now, .over_quota = true};
+        TRY(node.rules().check_limits(wanted->job.tenant, wanted->job.options.limits));
         if (wanted->delay) wanted->job.run_at = add_clamped(round.now, *wanted->delay);
         TRY_ASSIGN(const Enqueued made, std::move(node.store().jobs().enqueue(std::array{wanted->job}).front()));
         NodeClient::enqueued(round, wanted->job, made);
@@ -135,7 +136,12 @@ void post_batch(Services& services, RouteCall call) {
         if (!may) return MadeBatch{.enqueued = {}, .over_quota = true};
         std::vector<NewJob> jobs;
         jobs.reserve(wanted->size());
-        for (JobBody& body : *wanted) {
+        for (std::size_t i = 0; i < wanted->size(); ++i) {
+          JobBody& body = (*wanted)[i];
+          if (auto known = node.rules().check_limits(body.job.tenant, body.job.options.limits); !known) {
+            known.error().field = fmt::format("jobs[{}].limits", i);
+            return std::unexpected(std::move(known).error());
+          }
           if (body.delay) body.job.run_at = add_clamped(round.now, *body.delay);
           jobs.push_back(std::move(body.job));
         }
@@ -196,24 +202,27 @@ Result<HttpResponse> list_jobs(Services& services, const RouteCall& call) {
       return invalid_field("cursor", fmt::format("query cursor: {} is not one that a list gave", quoted(*cursor)));
     before = *id;
   }
-  // In steps, because jobs may be large: a page of those has fewer than were asked for.
-  JsonArray items;
-  std::size_t bytes = 0;
+  // In steps, because jobs may be large: a page of those has fewer than were asked for. It is written where it will be
+  // sent from, because each copy of it is memory that nobody counts.
+  std::string page = R"({"items":[)";
   std::size_t step = kPageStep;
   for (auto left = static_cast<std::size_t>(limit);;) {
     const std::size_t asked = std::min(left, step);
     TRY_ASSIGN(const JobList list, services.host.client().jobs(query, before, asked));
     for (const JobInfo& job : list.jobs) {
-      const std::string item = to_json(job);
-      bytes += item.size();
-      items.raw(item);
+      if (page.size() > kPageBytesMax / 64)
+        page.reserve(kPageBytesMax + kJobBytesMax);  // else it is copied as it grows
+      if (page.back() == '}') page += ',';
+      page += to_json(job);
     }
     left -= std::min(left, list.jobs.size());
     before = list.next_before;
-    if (!before || left == 0 || list.jobs.size() < asked || bytes > kPageBytesMax) break;
-    if (bytes < kPageBytesMax / 64) step = static_cast<std::size_t>(kPageMax);
+    if (!before || left == 0 || list.jobs.size() < asked || page.size() > kPageBytesMax) break;
+    if (page.size() < kPageBytesMax / 64) step = static_cast<std::size_t>(kPageMax);
   }
-  return list_answer(items, before ? format_job_id(before) : std::string());
+  page +=
+      before ? fmt::format(R"(],"next_cursor":{}}})", json_string(format_job_id(before))) : R"(],"next_cursor":null})";
+  return json_answer(200, std::move(page));
 }
 
 Result<HttpResponse> show_job(Services& services, const RouteCall& call) {

@@ -76,10 +76,32 @@ void lease(Services& services, const RouteCall& call) {
 
 // ---- Words --------------------------------------------------------------------------------------------------------
 
+// What a refusal says, without the body's {"error": …} around it.
+std::string error_json(const Error& error) {
+  const HttpResponse response = told(error);
+  constexpr std::string_view kBefore = R"({"error":)";
+  return response.body.substr(kBefore.size(), response.body.size() - kBefore.size() - 1);
+}
+
+std::string to_json(const FollowedUp& one) {
+  JsonObject object;
+  if (one.error) {
+    object.raw("error", error_json(*one.error));
+  } else {
+    object.text("id", format_job_id(one.id)).boolean("deduplicated", one.deduplicated);
+  }
+  return object.str();
+}
+
 std::string to_json(const WordAnswer& answer) {
   JsonObject object;
   object.text("id", format_job_id(answer.id)).text("state", to_string(answer.state));
   put(object, "run_at", answer.run_at);
+  if (answer.then) {
+    JsonArray then;
+    for (const FollowedUp& one : *answer.then) then.raw(to_json(one));
+    object.raw("then", then.str());
+  }
   return object.str();
 }
 
@@ -99,12 +121,8 @@ void say(Services& services, const RouteCall& call, std::string_view kind) {
 
 // An item of a bulk answer that was refused.
 std::string refused_item(const std::string& id, const Error& error) {
-  const HttpResponse response = told(error);
   JsonObject item;
-  // The body is {"error": …}: its value goes beside the id.
-  constexpr std::string_view kBefore = R"({"error":)";
-  item.text("id", id).raw(
-      "error", std::string_view(response.body).substr(kBefore.size(), response.body.size() - kBefore.size() - 1));
+  item.text("id", id).raw("error", error_json(error));
   return item.str();
 }
 
@@ -261,10 +279,12 @@ void add_lease_routes(RouteTable& table, Services& services) {
       "HeartbeatAnswer", {{409, "stale_token"}}, [&services](const RouteCall& call) { beat(services, call); });
   const auto add_word = [&](std::string_view path, std::string_view summary, std::string_view body,
                             std::string_view kind) {
-    add({path}, summary, body, "WordAnswer", {{409, "stale_token"}},
+    add({path}, summary, body, "WordAnswer", {{409, "stale_token"}, {409, "conflict"}},
         [&services, kind](const RouteCall& call) { say(services, call, kind); });
   };
-  add_word("/v1/tenants/{tenant}/jobs/{id}/complete", "The attempt is done.", "Complete", "complete");
+  add_word("/v1/tenants/{tenant}/jobs/{id}/complete",
+           "The attempt is done. Said again in the same words it is answered as the first time; in others: conflict.",
+           "Complete", "complete");
   add_word("/v1/tenants/{tenant}/jobs/{id}/fail", "The attempt has failed.", "Fail", "fail");
   add_word("/v1/tenants/{tenant}/jobs/{id}/defer", "Come again later: no failure, no attempt used.", "Defer", "defer");
   add_word("/v1/tenants/{tenant}/jobs/{id}/release", "Put it back as it was.", "Release", "release");
@@ -273,32 +293,34 @@ void add_lease_routes(RouteTable& table, Services& services) {
     return
         [&services, thing, work](const RouteCall& call) { answer(call, thing, [&] { return work(services, call); }); };
   };
-  table.push_back({.method = Method::put,
-                   .path = "/v1/tenants/{tenant}/effects/{key}",
-                   .needs = Needs::worker,
-                   .doc = {.group = kGroup,
-                           .summary = "Claim an effect that must happen once.",
-                           .body = "EffectClaim",
-                           .answers = {{200, "EffectAnswer"}},
-                           .errors = {{409, "stale_token"}}},
-                   .call = plain("job", claim_effect)});
+  table.push_back(
+      {.method = Method::put,
+       .path = "/v1/tenants/{tenant}/effects/{key}",
+       .needs = Needs::worker,
+       .doc = {.group = kGroup,
+               .summary = "Claim an effect that must happen once. One that another attempt has left without a "
+                          "word is unknown, and yours from then on.",
+               .body = "EffectClaim",
+               .answers = {{200, "EffectAnswer"}},
+               .errors = {{409, "stale_token"}}},
+       .call = plain("job", claim_effect)});
   table.push_back({.method = Method::post,
                    .path = "/v1/tenants/{tenant}/effects/{key}/done",
                    .needs = Needs::worker,
                    .doc = {.group = kGroup,
-                           .summary = "It has happened.",
+                           .summary = "It has happened. Only the attempt that has the claim can say so.",
                            .body = "EffectDone",
                            .answers = {{200, "Empty"}},
-                           .errors = {{409, "stale_token"}}},
+                           .errors = {{404, "effect_not_found"}, {409, "conflict"}, {409, "stale_token"}}},
                    .call = plain("effect", finish_effect)});
   table.push_back({.method = Method::post,
                    .path = "/v1/tenants/{tenant}/effects/{key}/undo",
                    .needs = Needs::worker,
                    .doc = {.group = kGroup,
-                           .summary = "It surely did not happen.",
+                           .summary = "It surely did not happen. Only the attempt that has the claim can say so.",
                            .body = "EffectClaim",
                            .answers = {{200, "Empty"}},
-                           .errors = {{409, "stale_token"}}},
+                           .errors = {{404, "effect_not_found"}, {409, "conflict"}, {409, "stale_token"}}},
                    .call = plain("effect", undo_effect)});
   table.push_back({.method = Method::get,
                    .path = "/v1/tenants/{tenant}/workers",

@@ -77,6 +77,7 @@ class WordReader {
     if (subject != nullptr) {
       JsonFields about(text_, *subject, fields.path_of("subject"));
       TRY_ASSIGN(outcome.expected_at, read_instant_field(text_, about, "expected_at"));
+      outcome.forgets_expected_at = says_null(*subject, "expected_at");
       TRY_ASSIGN(outcome.status, read_text_field(about, "status"));
       if (outcome.status && outcome.status->size() > kStatusBytesMax) {
         return about.fail(*subject->find("status"), "status", fmt::format("may have {} bytes", kStatusBytesMax));
@@ -235,8 +236,10 @@ Result<EffectBody> read_effect(std::string_view text, EffectCall what) {
   TRY_ASSIGN(const Json json, parse_json_object(text));
   JsonFields fields(text, json, "");
   EffectBody body;
-  TRY_ASSIGN(const std::string id, fields.string("job"));
-  TRY_ASSIGN(body.job, read_job_id(id));
+  TRY_ASSIGN(const Json* const id, fields.required("job", JsonType::string));
+  const auto job = parse_job_id(id->text);
+  if (!job) return fields.fail(*id, "job", fmt::format("{} is not the id of a job", quoted(id->text)));
+  body.job = *job;
   TRY_ASSIGN(body.token, fields.integer("token", {0, kTokenMax}));
   if (what == EffectCall::done) {
     if (const Json* const result = fields.optional("result")) body.result = json_slice(text, *result);

@@ -125,7 +125,7 @@ std::optional<HttpResponse> JobCharge::charge(std::span<const JobBody> jobs) {
     return std::nullopt;
   }
   const bool has_keys =
-      std::ranges::any_of(jobs, [](const JobBody& body) { return !body.job.options.idempotency_key.empty(); });
+      std::ranges::any_of(jobs, [](const JobBody& body) { return body.job.options.idempotency_key.has_value(); });
   if (refused_->quota == Quota::live_jobs && has_keys) return std::nullopt;
   return refusal();
 }
@@ -135,10 +135,10 @@ Result<bool> JobCharge::look_again(JobStore& store, std::span<const JobBody> job
   made(0);  // of a round that is tried again
   std::size_t fresh = 0;
   for (const JobBody& body : jobs) {
-    const std::string& key = body.job.options.idempotency_key;
+    const std::optional<std::string>& key = body.job.options.idempotency_key;
     std::optional<Enqueued> holder;
-    if (!key.empty()) {
-      TRY_ASSIGN(holder, store.key_holder({tenant_, body.job.type, key, body.job.payload}));
+    if (key) {
+      TRY_ASSIGN(holder, store.key_holder({tenant_, body.job.type, *key, body.job.payload}));
     }
     if (!holder) ++fresh;
   }

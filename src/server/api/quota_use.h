@@ -39,6 +39,9 @@ Result<std::optional<HttpResponse>> import_over_quota(Services& services, const 
 class JobCharge {
  public:
   JobCharge(QuotaBook& quotas, std::string tenant) : quotas_(quotas), tenant_(std::move(tenant)) {}
+  JobCharge(const JobCharge&) = delete;
+  JobCharge& operator=(const JobCharge&) = delete;
+  ~JobCharge() = default;
 
   // All of them, as if they were new. The refusal, unless some may be there already.
   std::optional<HttpResponse> charge(std::span<const JobBody> jobs);

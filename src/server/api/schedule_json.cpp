@@ -85,6 +85,9 @@ std::string to_json(const ScheduleInfo& info) {
   standing.integer("error_count", info.error_count);
   put(standing, "last_error", info.last_error);
   standing.raw("subjects", info.fan_out ? std::to_string(info.subjects) : "null");
+  JsonArray missing;
+  for (const std::string& limit : info.missing_limits) missing.raw(json_string(limit));
+  standing.raw("missing_limits", missing.str());
   standing.raw("replanning", replanning_json(info)).raw("state", state_json(info.state));
   put(standing, "created_at", info.created_at);
   put(standing, "updated_at", info.updated_at);
@@ -101,9 +104,9 @@ std::string to_json(const SubjectInfo& info) {
   return object.str();
 }
 
-std::string to_json(const std::vector<PreviewTime>& times) {
+std::string to_json(const Preview& preview) {
   JsonArray items;
-  for (const PreviewTime& time : times) {
+  for (const PreviewTime& time : preview.times) {
     JsonObject item;
     put(item, "at", time.at);
     put(item, "local", time.local);
@@ -119,6 +122,8 @@ std::string to_json(const std::vector<PreviewTime>& times) {
   }
   JsonObject answer;
   answer.raw("items", items.str());
+  put(answer, "standstill", preview.standstill);
+  put(answer, "standstill_until", preview.standstill_until);
   return answer.str();
 }
 

@@ -14,6 +14,6 @@ std::string to_json(const ScheduleInfo& info);
 std::string to_json(const SubjectInfo& info);
 
 // {"items": [{"at": …, "local": …, "note": …}]}; of a delivery also its day and cutoff, of windows the window.
-std::string to_json(const std::vector<PreviewTime>& times);
+std::string to_json(const Preview& preview);
 
 }  // namespace carillon::server

@@ -156,9 +156,9 @@ Result<HttpResponse> preview_schedule(Services& services, const RouteCall& call)
   QueryFields fields(call.request);
   TRY_ASSIGN(const std::int64_t count, fields.integer("count", kPreviewDefault, 1, kPreviewMost));
   TRY(fields.finish());
-  TRY_ASSIGN(const std::vector<PreviewTime> times,
+  TRY_ASSIGN(const Preview preview,
              services.host.client().preview(call.tenant(), call.params[1], static_cast<std::size_t>(count), {}));
-  return json_answer(200, to_json(times));
+  return json_answer(200, to_json(preview));
 }
 
 Result<HttpResponse> explain_schedule(Services& services, const RouteCall& call) {

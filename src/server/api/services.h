@@ -46,7 +46,8 @@ struct Services {
   Tenants& tenants;
   EventHub& events;
   WorkPool& pool;
-  WorkPool& large_pool;  // for calls with large bodies that need no pool otherwise
+  WorkPool& body_pool;   // for calls with bodies that the net thread has no time for, and that need no pool otherwise
+  WorkPool& large_pool;  // for those with large ones
   WorkPool& open_pool;   // for calls without a key
   WorkPool& hook_pool;   // for pushes, of which nobody knows who sends them until they are looked at
   Timers& timers;

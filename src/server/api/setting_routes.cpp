@@ -146,7 +146,14 @@ Result<HttpResponse> delete_limit(Services& services, const RouteCall& call) {
 Result<HttpResponse> get_maintenance(Services& services, const RouteCall& call) {
   TRY(QueryFields(call.request).finish());
   TRY_ASSIGN(std::string body, document(services, {call.reach.owner(), std::string(kMaintenanceKind), {}}, "null"));
-  return json_answer(200, body == "null" ? R"({"active":false})" : with_name("state", "maintenance", body));
+  if (body == "null") return json_answer(200, R"({"active":false})");
+  // One that is over stays as it was set, and holds nothing.
+  const auto set = parse_maintenance(body);
+  JsonObject answer;
+  answer.boolean("active", set && (!set->until || *set->until > services.now())).text("state", "maintenance");
+  std::string whole = answer.str();
+  whole.pop_back();
+  return json_answer(200, body == "{}" ? whole + "}" : whole + "," + body.substr(1));
 }
 
 Result<HttpResponse> put_maintenance(Services& services, const RouteCall& call) {

@@ -75,17 +75,17 @@ Result<HttpResponse> delete_subject(Services& services, const RouteCall& call) {
 
 // ---- Lists ----------------------------------------------------------------------------------------------------------
 
-// A final state as a subject shows it, or none.
+// A final state as a subject shows it, dlq, or none.
 Result<std::optional<std::string>> status_field(QueryFields& fields) {
   TRY_ASSIGN(auto given, fields.text("status"));
   if (!given) return std::nullopt;
   if (*given == "none") return std::string();
-  for (const JobState state :
-       {JobState::done, JobState::skipped, JobState::cancelled, JobState::cutoff_reached, JobState::missed}) {
+  for (const JobState state : {JobState::done, JobState::skipped, JobState::cancelled, JobState::cutoff_reached,
+                               JobState::missed, JobState::dlq}) {
     if (subject_status_text(state) == *given) return given;
   }
   return invalid_field("status", fmt::format("query status: {} is none of success, skipped, cancelled, cutoff_reached, "
-                                             "missed, none",
+                                             "missed, dlq, none",
                                              quoted(*given)));
 }
 
@@ -185,10 +185,9 @@ Result<HttpResponse> preview_subject(Services& services, const RouteCall& call) 
   QueryFields fields(call.request);
   TRY_ASSIGN(const std::int64_t count, fields.integer("count", kTimesDefault, 1, kTimesMost));
   TRY(fields.finish());
-  TRY_ASSIGN(const std::vector<PreviewTime> times,
-             services.host.client().preview(call.tenant(), schedule_of(call), static_cast<std::size_t>(count),
-                                            subject_of(call)));
-  return json_answer(200, to_json(times));
+  TRY_ASSIGN(const Preview preview, services.host.client().preview(call.tenant(), schedule_of(call),
+                                                                   static_cast<std::size_t>(count), subject_of(call)));
+  return json_answer(200, to_json(preview));
 }
 
 Result<HttpResponse> explain_subject(Services& services, const RouteCall& call) {

@@ -1,6 +1,7 @@
 // A few threads for calls that wait: for a commit, or for a question to the store.
 //
-// Everybody has a line of his own, and the lines take turns: who sends much waits for himself.
+// Everybody has a line of his own, and the lines take turns: who sends much waits for himself. When cores are short,
+// the threads on which all depend, net and driver, go before these.
 #pragma once
 
 #include <condition_variable>

@@ -201,7 +201,7 @@ Outcome outcome_of(CURLcode code, long reply_code, const Sending& sending) {
   if (!sending.reply.empty()) why += fmt::format("; the server said: {}", plain_text(sending.reply));
   switch (code) {
     case CURLE_ABORTED_BY_CALLBACK: return fail("sending the mail was cut off", "cancelled");
-    case CURLE_OPERATION_TIMEDOUT: return fail(std::move(why), "timeout");
+    case CURLE_OPERATION_TIMEDOUT: return timed_out(std::move(why));
     case CURLE_LOGIN_DENIED: return fail(std::move(why), "login");
     case CURLE_USE_SSL_FAILED:
     case CURLE_SSL_CONNECT_ERROR:

@@ -156,7 +156,7 @@ std::string error_text(std::string_view what, const ProcessEnd& end) {
 
 Outcome outcome_of(const ProcessEnd& end, const std::string& program) {
   switch (end.kind) {
-    case ProcessEnd::Kind::timed_out: return fail(error_text(program + " ran out of time", end), "timeout");
+    case ProcessEnd::Kind::timed_out: return timed_out(error_text(program + " ran out of time", end));
     case ProcessEnd::Kind::stopped: return fail(error_text(program + " was stopped", end), "cancelled");
     case ProcessEnd::Kind::signalled:
       return fail(error_text(fmt::format("{} was ended by signal {}", program, end.code), end), "signal");

@@ -55,7 +55,7 @@ Result<JobRequest> read_follow_up(std::string_view text, const Json& item, const
   TRY_ASSIGN(const auto delay, read_duration_field(text, fields, "delay"));
   if (run_at && delay) return json_error(text, item.offset, path, "takes run_at or delay, not both");
   TRY_ASSIGN(const auto deadline, read_instant_field(text, fields, "deadline"));
-  TRY_ASSIGN(std::string key, read_text(fields, "idempotency_key"));
+  TRY_ASSIGN(std::optional<std::string> key, read_text_field(fields, "idempotency_key"));
   TRY_ASSIGN(const KeyHold hold, read_hold(fields));
   TRY_ASSIGN(std::string subject, read_text(fields, "subject"));
   TRY_ASSIGN(std::vector<JobId> depends_on, read_dependencies(text, item, fields));
@@ -97,6 +97,7 @@ Result<JobRequest> read_follow_up(std::string_view text, const Json& item, const
 Result<void> read_subject(std::string_view text, const Json& value, Outcome& outcome) {
   JsonFields fields(text, value, "subject");
   TRY_ASSIGN(outcome.expected_at, read_instant_field(text, fields, "expected_at"));
+  outcome.forgets_expected_at = says_null(value, "expected_at");
   TRY_ASSIGN(const Json* const status, fields.optional("status", JsonType::string));
   if (status != nullptr) {
     if (status->text.size() > kStatusBytesMax) {
@@ -183,7 +184,7 @@ Result<Outcome> read_answer_body(std::string_view body, std::string_view tenant,
 Outcome outcome_of(const WebhookAnswer& answer, std::string_view tenant, Instant now, const JobDefaults& defaults) {
   switch (answer.kind) {
     case WebhookAnswer::Kind::blocked: return permanent(answer.error, "blocked_address");
-    case WebhookAnswer::Kind::timed_out: return fail(answer.error, "timeout");
+    case WebhookAnswer::Kind::timed_out: return timed_out(answer.error);
     case WebhookAnswer::Kind::unreachable: return fail(answer.error, "unreachable");
     case WebhookAnswer::Kind::breaker_open: return defer(in(answer.wait), "webhook_host_down");
     case WebhookAnswer::Kind::cancelled: return fail("the call was cut off", "cancelled");

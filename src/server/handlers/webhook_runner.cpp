@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 
 #include "base/clock.h"
 #include "base/hole.h"
@@ -38,11 +39,11 @@ Result<JobInfo> info_of(const Run& run) {
   info.subject = job.subject;
   info.slot = job.slot;
   info.key = options.key;
-  info.idempotency_key = options.idempotency_key;
+  info.idempotency_key = options.idempotency_key.value_or("");
   info.run_at = job.run_at;
   info.deadline = job.deadline;
   info.attempt = job.attempt;
-  info.max_attempts = options.max_attempts;
+  info.max_attempts = attempts_allowed(options);
   info.token = job.token;
   info.lease_until = job.lease_until;
   info.timeout = job.timeout;
@@ -107,6 +108,14 @@ class WebhookRunner::Line : public std::enable_shared_from_this<WebhookRunner::L
     go_on();
   }
 
+  // The number among those who take slots. Before anything is added.
+  void set_number(std::size_t number) { number_ = number; }
+  void offer(Slots::Slot slot) {
+    offered_.push_back(std::move(slot));
+    go_on();
+    offered_.clear();  // what nobody has use for goes back
+  }
+
  private:
   using Turn = WebhookTurns<RunPtr>::Turn;
 
@@ -118,16 +127,27 @@ class WebhookRunner::Line : public std::enable_shared_from_this<WebhookRunner::L
     return options;
   }
 
+  // A call that waits for its host holds no slot.
   void go_on() {
-    while (const auto turn = turns_.next()) {
-      if (!begin(*turn)) turns_.ended(turn->tenant, turn->host);
+    while (turns_.has_next()) {
+      auto slot = take_slot();
+      if (!slot) return;
+      const auto turn = turns_.next();
+      if (!begin(*turn, *std::move(slot))) turns_.ended(turn->tenant, turn->host);
     }
   }
 
+  std::optional<Slots::Slot> take_slot() {
+    if (offered_.empty()) return environment_.slots->take(number_);
+    std::optional<Slots::Slot> slot(std::move(offered_.front()));
+    offered_.pop_front();
+    return slot;
+  }
+
   // Whether a call is under way.
-  bool begin(const Turn& turn) {
+  bool begin(const Turn& turn, Slots::Slot slot) {
     const RunPtr& run = turn.item;
-    if (!run->begin()) return false;  // its node has taken it back
+    if (!run->begin(std::move(slot))) return false;  // its node has taken it back
     if (auto refused = refuse_to_start(run, *environment_.port)) {
       environment_.finished->put(*std::move(refused));
       return false;
@@ -166,12 +186,26 @@ class WebhookRunner::Line : public std::enable_shared_from_this<WebhookRunner::L
   WebhookSender* const sender_;
   WebhookEnvironment environment_;
   WebhookTurns<RunPtr> turns_;
+  std::size_t number_ = 0;
+  std::deque<Slots::Slot> offered_;
 };
 
 WebhookRunner::WebhookRunner(WebhookEnvironment environment, Options options)
-    : sender_(environment.sender), line_(std::make_shared<Line>(std::move(environment), options)) {}
+    : sender_(environment.sender),
+      slots_(environment.slots),
+      line_(std::make_shared<Line>(std::move(environment), options)),
+      number_(slots_->join([sender = sender_.get(), slots = slots_, line = std::weak_ptr(line_)](Slots::Slot slot) {
+        // A task can be copied, and a slot cannot. It may be the last to know of the slots.
+        auto kept = std::make_shared<std::pair<std::shared_ptr<Slots>, Slots::Slot>>(slots, std::move(slot));
+        sender->post([line, kept = std::move(kept)] {
+          if (const auto alive = line.lock()) alive->offer(std::move(kept->second));
+        });
+        return false;  // the line asks for more when it has used this one
+      })) {
+  line_->set_number(number_);
+}
 
-WebhookRunner::~WebhookRunner() = default;
+WebhookRunner::~WebhookRunner() { slots_->leave(number_); }
 
 void WebhookRunner::start(RunPtr run) {
   sender_->post([line = line_, run = std::move(run)]() mutable { line->add(std::move(run)); });

@@ -19,6 +19,7 @@ struct WebhookEnvironment {
   std::shared_ptr<WebhookSender> sender;
   std::shared_ptr<Port> port;
   std::shared_ptr<FinishedQueue> finished;
+  std::shared_ptr<Slots> slots;
   // The handler of a type, asked at each attempt. Called on the sender's thread: it must not block.
   std::function<std::optional<WebhookTarget>(std::string_view tenant, std::string_view type)> target;
 };
@@ -40,7 +41,9 @@ class WebhookRunner final : public Runner {
  private:
   class Line;
   std::shared_ptr<WebhookSender> sender_;
+  std::shared_ptr<Slots> slots_;
   std::shared_ptr<Line> line_;
+  std::size_t number_;  // among those who take slots
 };
 
 // Attempts whose handler is a webhook go one way, all others the other.

@@ -38,6 +38,9 @@ class WebhookTurns {
     list(tenant, host);
   }
 
+  // Whether `next` gives one.
+  bool has_next() const { return under_way_ < places_.at_once && !turns_.empty(); }
+
   struct Turn {
     std::string tenant;
     std::string host;
@@ -46,7 +49,7 @@ class WebhookTurns {
   // Has a place until `ended` is called with its tenant and host. Nothing: all places are taken, or nobody may have
   // one.
   std::optional<Turn> next() {
-    if (under_way_ >= places_.at_once || turns_.empty()) return std::nullopt;
+    if (!has_next()) return std::nullopt;
     Tenant& tenant = *turns_.front();
     turns_.pop_front();
     tenant.listed = false;

@@ -22,6 +22,11 @@ Budget::Room Budget::for_answer(const Account& account, std::size_t bytes) const
   return is_beyond(bytes, limits_.bytes) ? Room::none : Room::enough;
 }
 
+Budget::Room Budget::for_next_answer(const Account& account) const {
+  const std::size_t large = limits_.bytes / 32;
+  return account.bytes < large ? Room::enough : for_answer(account, large);
+}
+
 Budget::Room Budget::for_open(const Account& account, std::size_t bytes) const {
   if (account.bytes + bytes > open_max() / 2) return Room::none_for_account;
   return open_bytes_ + bytes > open_max() ? Room::none : Room::enough;

@@ -57,6 +57,9 @@ class Budget {
   // For what was worked out already a key has three quarters: bodies alone cannot take an answer its room.
   Room for_answer(const Account& account, std::size_t bytes) const;
   Room for_call(const Account& account) const;
+  // Whoever has not read what he was told is told no more, once there is no room for a large answer: to work it out
+  // would be for nothing.
+  Room for_next_answer(const Account& account) const;
   Room for_connection(const Account& account) const;
   const Limits& limits() const { return limits_; }
 
@@ -70,7 +73,7 @@ class Budget {
  private:
   friend class ByteHold;
   struct Hash {
-    using is_transparent = void;
+    using is_transparent = void;  // NOLINT(readability-identifier-naming): the standard library's name
     std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
   void forget_unused();

@@ -18,6 +18,10 @@ constexpr std::size_t kReadAheadMax = std::size_t{16} * 1024;
 constexpr std::size_t kDiscardMax = std::size_t{256} * 1024;
 // A body is there as it came, and once more in the hands of those who read it.
 constexpr std::size_t kBodyFactor = 2;
+// Requests that one connection hands out before the others have their turn.
+constexpr std::size_t kTurnRequests = 4;
+// Who has taken no byte of an answer for so long does not read.
+constexpr auto kUnreadTime = std::chrono::seconds(1);
 
 // Sets a flag for as long as it lives.
 class Busy {
@@ -87,6 +91,8 @@ void Connection::proceed() {
   }
   hold_output();
 }
+
+void Connection::begin_turn() { turn_left_ = kTurnRequests; }
 
 void Connection::refuse(const Refusal& refusal) {
   Exchange& exchange = add_exchange();
@@ -176,6 +182,16 @@ Connection::Time Connection::deadline(Time now) {
   return std::min(phase_until_, write_until_);
 }
 
+bool Connection::may_be_closed(Time now) const {
+  const auto holds = [](const Exchange& exchange) {
+    if (exchange.state == Exchange::State::waiting) return !exchange.gone;  // one that is parked can be asked again
+    return exchange.state == Exchange::State::streaming;
+  };
+  if (std::ranges::any_of(exchanges_, holds)) return false;
+  if (output_.empty()) return true;
+  return !progressed_ && write_until_ != Time::max() && write_until_ - service_.options.write_time + kUnreadTime <= now;
+}
+
 Connection::Phase Connection::phase() const {
   if (input_over_ || peer_ended_ || !may_parse()) return Phase::none;
   switch (reader_.phase()) {
@@ -198,13 +214,14 @@ bool Connection::may_parse() const {
 // Makes requests of what was received. Whether there were any.
 bool Connection::read_some() {
   bool any = false;
-  while (may_parse()) {
+  while (may_parse() && turn_left_ > 0) {
     switch (reader_.next()) {
       case RequestReader::Step::need_more:
         if (peer_ended_) input_over_ = true;
         return (reader_.phase() == RequestReader::Phase::body && !hold_body()) || any;
       case RequestReader::Step::head: read_head(); break;
       case RequestReader::Step::request:
+        --turn_left_;
         if (hold_body()) dispatch_request();
         break;
       case RequestReader::Step::refused: refuse(reader_.refusal()); break;
@@ -261,6 +278,9 @@ std::optional<HttpResponse> Connection::take_account() {
     return busy_response(429, "too_many_calls",
                          fmt::format("{} calls of this caller are under way, as many as are allowed; try again",
                                      service_.budget->limits().calls_each));
+  }
+  if (const Budget::Room room = service_.budget->for_next_answer(*account_); room != Budget::Room::enough) {
+    return refused_for_room(room);
   }
   const std::size_t length = kBodyFactor * reader_.body_length().value_or(0);
   if (length <= Budget::kUncountedMax) return std::nullopt;

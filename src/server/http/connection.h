@@ -50,6 +50,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void handle(Mail mail);
   // Answers become output, requests that had to wait are read. After `handle`, before output is looked at.
   void proceed();
+  // It may hand a few more requests out; beyond these the others are first. Before `proceed`, once an event.
+  void begin_turn();
+  // Requests may be left that it could hand out now.
+  bool wants_turn() const { return turn_left_ == 0 && may_parse() && reader_.unread() > 0; }
   void refuse(const Refusal& refusal);
   // The server stops: streams end, and the connection with the answers that are due.
   void drain();
@@ -66,6 +70,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Finished with a client that may still be sending: closing at once could take the answer from it.
   bool was_refused() const { return refused_; }
   Time deadline(Time now);
+  // Whether nothing is lost but what can be asked for again: no answer is being worked out or on its way.
+  bool may_be_closed(Time now) const;
+  // Of the last request; of the address if it had no key.
+  const std::shared_ptr<Account>& account() const { return account_; }
 
   bool is_lost() const { return lost_; }
   // Whether it is being called now, and will see to its output itself.
@@ -128,6 +136,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::shared_ptr<ByteHold> body_;    // for the body that is coming
   std::deque<Exchange> exchanges_;
   std::uint64_t first_ = 0;  // the number of the first exchange
+  std::size_t turn_left_ = 0;
   bool input_over_ = false;  // no more requests are read
   bool peer_ended_ = false;  // the client has said that it sends nothing more
   bool refused_ = false;

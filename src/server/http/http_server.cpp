@@ -21,6 +21,8 @@
 
 #include "base/check.h"
 #include "server/http/connection.h"
+#include "server/http/places.h"
+#include "server/http/turns.h"
 
 namespace carillon::server {
 
@@ -36,17 +38,25 @@ constexpr std::size_t kPiecesMax = 64;   // written with one call
 constexpr std::size_t kRefusedMax = 64;  // connections above the limit that are told so
 constexpr std::size_t kLingerBytes = std::size_t{4} * 1024 * 1024;
 constexpr auto kLingerTime = std::chrono::seconds(2);
+// What refused clients still send is read at this pace, of all of them together: who sends much waits for himself.
+constexpr auto kDiscardTime = std::chrono::nanoseconds(15);  // a byte: 64 MiB a second
+// Connections taken in before those that are there have a turn, and for how long at most. Somebody who connects as fast
+// as he can fills the system's line of newcomers: at one a turn the others would wait behind all of his.
+constexpr std::size_t kAcceptedAtOnce = 64;
+constexpr auto kAcceptTime = std::chrono::milliseconds(1);
 constexpr auto kAcceptPause = std::chrono::milliseconds(100);  // when no file handle is free
 
 bool would_block(const ErrorCodeOf& ec) { return ec == asio::error::would_block || ec == asio::error::try_again; }
 
 // The socket and the clock of a connection.
-class Session : public std::enable_shared_from_this<Session> {
+class Session final : public std::enable_shared_from_this<Session>, public Places::Guest, public Turns::Guest {
  public:
   using OnClosed = std::function<void(Session&)>;
 
   struct Shared {
-    std::span<char> read_buffer;  // one for all: it is empty again before the next one is read
+    std::span<char> read_buffer;   // one for all: it is empty again before the next one is read
+    Clock::time_point discard_at;  // when the next one that was refused may be read
+    Turns* turns = nullptr;
     OnClosed on_closed;
   };
 
@@ -57,34 +67,55 @@ class Session : public std::enable_shared_from_this<Session> {
         shared_(shared) {}
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
-  ~Session() = default;
+  ~Session() override = default;
 
   Connection& connection() { return *connection_; }
+
+  // Not before: who has none was one too many, and is only told so.
+  void take_place(Places& places) { place_ = places.seat(*this, connection_->account()); }
+  bool may_be_closed() const override { return is_lingering_ || connection_->may_be_closed(Clock::now()); }
+  void close_for_newcomer() override {
+    const auto self = shared_from_this();
+    close();
+  }
+
+  // Something has happened: what is due is done when those of its account and of others have had their turns.
+  void line_up() {
+    if (is_closed_ || std::exchange(is_in_line_, true)) return;
+    shared_.turns->add(connection_->account(), shared_from_this());
+  }
+  void take_turn() override {
+    is_in_line_ = false;
+    if (is_closed_) return;
+    if (std::exchange(is_readable_, false)) {
+      is_read_awaited_ = false;
+      if (!read()) return close();
+    }
+    proceed();
+  }
 
   // Does whatever is due after something has happened.
   void proceed() {
     if (is_closed_) return;
+    connection_->begin_turn();
     connection_->proceed();
+    if (place_.account() != connection_->account().get()) place_.move_to(connection_->account());
     if (!is_lingering_ && !is_write_awaited_ && !write()) return close();
     if (!is_lingering_ && connection_->is_finished() && !finish()) return close();
+    if (connection_->wants_turn()) line_up();
     await_input();
     await_deadline();
   }
 
   void close() {
     if (std::exchange(is_closed_, true)) return;
+    place_.give_back();
     connection_->lost();
     timer_.cancel();
     ErrorCodeOf ignored;
     socket_.close(ignored);
     shared_.on_closed(*this);
   }
-
-  // Set while it stands in the list of those that have got mail.
-  bool has_mail = false;
-  // Set if it was one too many.
-  bool is_surplus = false;
-  std::string address;  // of the client
 
  private:
   // False if the client is gone.
@@ -120,13 +151,20 @@ class Session : public std::enable_shared_from_this<Session> {
 
   void await_input() {
     if (is_read_awaited_ || !(is_lingering_ || connection_->wants_input())) return;
+    if (is_lingering_ && Clock::now() < discard_at_) return;  // the timer rings then
     is_read_awaited_ = true;
     socket_.async_wait(tcp::socket::wait_read, [self = shared_from_this()](const ErrorCodeOf& ec) {
-      self->is_read_awaited_ = false;
       if (self->is_closed_) return;
-      if (ec || !self->read()) return self->close();
-      self->proceed();
+      if (ec) return self->close();
+      self->is_readable_ = true;
+      self->line_up();
     });
+  }
+
+  // When it may read the next of what it does not want to know. Who has no turn before his time is over takes none.
+  void stand_in_line(std::size_t read) {
+    discard_at_ = std::max(shared_.discard_at, Clock::now());
+    if (discard_at_ < linger_until_) shared_.discard_at = discard_at_ + static_cast<std::int64_t>(read) * kDiscardTime;
   }
 
   // False if the connection is to be closed.
@@ -138,6 +176,7 @@ class Session : public std::enable_shared_from_this<Session> {
     if (would_block(ec)) return true;
     if (is_lingering_) {
       discarded_ += size;
+      stand_in_line(size);
       return !ec && discarded_ <= kLingerBytes;
     }
     if (ec == asio::error::eof) {
@@ -155,13 +194,13 @@ class Session : public std::enable_shared_from_this<Session> {
       self->is_write_awaited_ = false;
       if (self->is_closed_) return;
       if (ec) return self->close();
-      self->proceed();
+      self->line_up();
     });
   }
 
   // The timer is set only when it would ring too late; one that rings too early is set again.
   void await_deadline() {
-    const Clock::time_point until = is_lingering_ ? linger_until_ : connection_->deadline(Clock::now());
+    const Clock::time_point until = is_lingering_ ? linger_deadline() : connection_->deadline(Clock::now());
     if (until >= timer_at_) return;
     timer_at_ = until;
     timer_.expires_at(until);
@@ -170,6 +209,10 @@ class Session : public std::enable_shared_from_this<Session> {
       self->timer_at_ = Clock::time_point::max();
       self->check_deadline();
     });
+  }
+
+  Clock::time_point linger_deadline() const {
+    return is_read_awaited_ ? linger_until_ : std::min(linger_until_, discard_at_);
   }
 
   void check_deadline() {
@@ -183,10 +226,14 @@ class Session : public std::enable_shared_from_this<Session> {
   asio::steady_timer timer_;
   const std::shared_ptr<Connection> connection_;
   Shared& shared_;
+  Places::Place place_;
   Clock::time_point timer_at_ = Clock::time_point::max();
   Clock::time_point linger_until_;
+  Clock::time_point discard_at_;
   std::size_t discarded_ = 0;
   bool is_read_awaited_ = false;
+  bool is_readable_ = false;  // and not yet read: then nobody waits for it, though is_read_awaited_
+  bool is_in_line_ = false;
   bool is_write_awaited_ = false;
   bool is_lingering_ = false;
   bool is_closed_ = false;
@@ -203,6 +250,7 @@ class HttpServer::Impl {
                  .mailbox = std::make_shared<Mailbox>([this] { asio::post(io_, [this] { read_mail(); }); })} {
     service_.budget = std::make_shared<Budget>(service_.options.budget);
     shared_.read_buffer = read_buffer_;
+    shared_.turns = &turns_;
     shared_.on_closed = [this](Session& session) { forget(session); };
   }
   Impl(const Impl&) = delete;
@@ -273,6 +321,7 @@ class HttpServer::Impl {
       if (ec == asio::error::operation_aborted || service_.draining) return;
       if (!ec) {
         welcome(std::move(socket));
+        accept_more();
       } else if (ec != asio::error::connection_aborted) {
         // Trying again at once would only fail again.
         accept_timer_.expires_after(kAcceptPause);
@@ -285,65 +334,58 @@ class HttpServer::Impl {
     });
   }
 
+  // Those who wait already. Whatever fails is met again by the next `accept`.
+  void accept_more() {
+    const Clock::time_point until = Clock::now() + kAcceptTime;
+    for (std::size_t i = 1; i < kAcceptedAtOnce && Clock::now() < until; ++i) {
+      ErrorCodeOf ec;
+      tcp::socket socket = acceptor_.accept(ec);
+      if (ec) return;
+      welcome(std::move(socket));
+    }
+  }
+
   void welcome(tcp::socket socket) {
     const HttpOptions& options = service_.options;
     ErrorCodeOf ec;
     const tcp::endpoint peer = socket.remote_endpoint(ec);
     if (ec) return;
-    const std::string address = peer.address().to_string();
-    std::size_t& from_address = from_[address];
-    const bool is_surplus = served_ >= options.connections_max || from_address >= options.connections_each;
-    if (is_surplus && sessions_.size() - served_ >= kRefusedMax) return forget_address(address);
+    auto connection = std::make_shared<Connection>(service_, peer.address().to_string());
+    const Places::Lack lack = places_.make_room(*connection->account());
+    const bool is_surplus = lack != Places::Lack::nothing;
+    if (is_surplus && sessions_.size() - places_.taken() >= kRefusedMax) return;
     socket.non_blocking(true, ec);
-    if (ec) return forget_address(address);
+    if (ec) return;
     socket.set_option(tcp::no_delay(true), ec);
-    auto connection = std::make_shared<Connection>(service_, address);
     Connection* const key = connection.get();
     auto session = std::make_shared<Session>(std::move(socket), std::move(connection), shared_);
     sessions_.emplace(key, session);
     connections_ = sessions_.size();
-    session->is_surplus = is_surplus;
-    session->address = address;
     if (is_surplus) {
-      const bool is_address = served_ < options.connections_max;
+      const bool is_address = lack == Places::Lack::of_address;
       key->refuse({.status = 503,
                    .code = "too_many_connections",
                    .message = fmt::format("{} connections are open{}, as many as are allowed",
                                           is_address ? options.connections_each : options.connections_max,
-                                          is_address ? " from this address" : "")});
+                                          is_address ? " without a key from this address" : "")});
     } else {
-      ++served_;
-      ++from_address;
+      session->take_place(places_);
     }
     session->proceed();
   }
 
-  void forget_address(const std::string& address) {
-    if (const auto found = from_.find(address); found != from_.end() && found->second == 0) from_.erase(found);
-  }
-
   void forget(Session& session) {
-    if (!session.is_surplus) {
-      --served_;
-      --from_[session.address];
-    }
-    forget_address(session.address);
     sessions_.erase(&session.connection());
     connections_ = sessions_.size();
     if (service_.draining && sessions_.empty()) finish();
   }
 
   void read_mail() {
-    std::vector<std::shared_ptr<Session>> touched;
     for (Mail& mail : service_.mailbox->take()) {
       if (const auto session = session_of(mail)) {
         session->connection().handle(std::move(mail));
-        if (!std::exchange(session->has_mail, true)) touched.push_back(session);
+        session->line_up();
       }
-    }
-    for (const auto& session : touched) {
-      session->has_mail = false;
-      session->proceed();
     }
   }
 
@@ -387,6 +429,8 @@ class HttpServer::Impl {
   }
 
   Service service_;
+  Places places_{
+      Places::Limits{.all = service_.options.connections_max, .of_address = service_.options.connections_each}};
   std::array<char, kReadBytes> read_buffer_{};
   Session::Shared shared_;
   asio::io_context io_{1};
@@ -395,8 +439,7 @@ class HttpServer::Impl {
   asio::steady_timer accept_timer_{io_};
   asio::steady_timer drain_timer_{io_};
   std::unordered_map<Connection*, std::shared_ptr<Session>> sessions_;
-  std::unordered_map<std::string, std::size_t> from_;  // how many are served of each address
-  std::size_t served_ = 0;                             // of the sessions, without those that were refused
+  Turns turns_{[this] { asio::post(io_, [this] { turns_.run(); }); }};
   std::atomic<std::size_t> connections_ = 0;
   std::uint16_t port_ = 0;
 

@@ -24,7 +24,7 @@ struct HttpOptions {
   std::size_t connections_max = 10'000;
   std::size_t head_max = std::size_t{16} * 1024;
   std::size_t body_max = std::size_t{1024} * 1024;           // unless `on_head` says otherwise
-  std::size_t connections_each = 8'000;                      // from one address
+  std::size_t connections_each = 8'000;                      // without a key, from one address
   std::size_t pipelined_max = 16;                            // requests of one connection whose answers are not sent
   std::size_t unsent_max = std::size_t{1024} * 1024;         // bytes of a stream that its client does not read
   std::size_t pipelined_bytes_max = std::size_t{64} * 1024;  // unsent bytes, beyond which no next request is read

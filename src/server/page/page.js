@@ -39,6 +39,23 @@ function showStatus(status) {
   }
 }
 
+// Those whose last occurrences failed or were parked, the worst first.
+function showTrouble(schedules) {
+  const body = at('trouble').querySelector('tbody');
+  body.replaceChildren();
+  const wrong = schedules.filter((one) => one.error_count > 0).sort((a, b) => b.error_count - a.error_count);
+  for (const one of wrong.slice(0, 20)) {
+    const row = document.createElement('tr');
+    row.className = 'wrong';
+    cell(row, one.name);
+    cell(row, one.last_outcome || '–');
+    cell(row, String(one.error_count));
+    cell(row, one.last_error || '–');
+    body.append(row);
+  }
+  at('trouble').hidden = wrong.length === 0;
+}
+
 function showSchedules(schedules) {
   const body = at('next').querySelector('tbody');
   body.replaceChildren();
@@ -59,12 +76,16 @@ async function refresh() {
   for (const id of ['numbers', 'next', 'logout']) at(id).hidden = !signedIn;
   at('login').hidden = signedIn;
   if (!signedIn) {
+    at('trouble').hidden = true;
     at('state').textContent = status.status === 401 ? 'Sign in to look.' : `The server answers ${status.status}.`;
     return;
   }
   showStatus(await status.json());
   const schedules = await fetch('/v1/tenants/default/schedules?limit=500');
-  if (schedules.ok) showSchedules((await schedules.json()).items);
+  if (!schedules.ok) return;
+  const { items } = await schedules.json();
+  showTrouble(items);
+  showSchedules(items);
 }
 
 async function look() {

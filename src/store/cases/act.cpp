@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/mutant.h"
 #include "store/cases/finish.h"
+#include "store/cases/gates.h"
 
 namespace carillon {
 
@@ -35,20 +36,24 @@ Changed requeue(Context& context, const JobRow& row, JobState from, JobRow after
   CHECK(from == JobState::queued || can_move(from, JobState::queued));
   after.state = JobState::queued;
   after.later = after.run_at > context.now + kFarOff;
-  if (after.run_at != row.run_at && !after.detail.empty()) {
-    // Somebody has moved it: what a gate said is not why it waits.
+  if (after.run_at != row.run_at) {
+    // Somebody has moved it: what a gate said is not why it waits, but it stays on record.
     JobDetail detail = detail_of(context, after);
+    if (from == JobState::queued) fold_closings(context, row, detail, context.now);
     detail.deferred_until.reset();
     detail.defer_reason.clear();
     after.detail = write_detail(detail);
   }
   context.tx.update_job(row, after);
-  if (from != JobState::queued) {
+  const bool stays = from == JobState::queued && after.run_at == row.run_at && after.priority == row.priority;
+  if (from == JobState::queued) {
+    if (!stays) note_left_queue(context, row);
+  } else {
     context.tx.add_count(row.lane, from, -1);
     context.tx.add_count(row.lane, JobState::queued, 1);
   }
   Changed changed = changed_of(context, row, JobState::queued);
-  changed.ready.push_back(ready_of(after));
+  if (!stays) changed.ready.push_back(ready_of(after));
   return changed;
 }
 
@@ -58,10 +63,16 @@ Changed retry(Context& context, const JobRow& row) {
   after.run_at = context.now;
   JobDetail detail = detail_of(context, row);
   detail.losses = detail.releases = detail.rate_limits = 0;
+  detail.lost_ahead = false;
+  // Somebody has decided about what its attempts have found in doubt so far.
+  if (detail.reason == kAmbiguousEffect) {
+    detail.lifted_token = row.token;
+    detail.lifted_at = context.now;
+  }
   detail.reason.clear();
   after.detail = write_detail(detail);
   if (mutant(Mutant::key_freed_on_retry)) {
-    const std::string key = options_of(context, row).idempotency_key;
+    const std::string key = options_of(context, row).idempotency_key.value_or("");
     const auto held = context.tx.key(context.tx.lane_names(row.lane).tenant, row.type, key);
     if (held) context.tx.erase_key(*held);
   }
@@ -170,7 +181,7 @@ Result<Changed> patch_job(Context& context, std::string_view tenant, JobId id, c
     }
     after.priority = *patch.priority;
   }
-  if (patch.run_at) after.run_at = *patch.run_at;
+  if (patch.run_at) after.run_at = up_to_millisecond(*patch.run_at);
   const JobStanding before = standing_of(context, *row, state);
   const JobStanding now = standing_of(context, after, state);
   Changed changed = changed_of(context, *row, state);

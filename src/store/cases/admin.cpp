@@ -30,6 +30,7 @@ Result<Document> put_document_row(Context& context, const DocumentPut& put, cons
   if (known && known->body == put.body) return *known;
   Document document{.key = put.key, .revision = revision + 1, .body = put.body, .updated_at = context.now};
   context.tx.put_document(document);
+  if (put.key.kind == kGateHistoryKind) context.gates_read.known.erase(put.key.tenant);
   note_change(context, audit, known ? std::optional<std::string_view>(known->body) : std::nullopt, put.body);
   return document;
 }
@@ -42,6 +43,7 @@ Result<void> delete_document_row(Context& context, const DocumentKey& key, const
   const auto known = context.tx.document(key);
   if (!known) return absent_document(key);
   context.tx.erase_document(key);
+  if (key.kind == kGateHistoryKind) context.gates_read.known.erase(key.tenant);
   note_change(context, audit, known->body, std::nullopt);
   return {};
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/mutant.h"
 #include "store/cases/act.h"
 #include "store/cases/enqueue.h"
 #include "store/cases/finish.h"
@@ -67,9 +68,8 @@ constexpr std::size_t kOutcomesAtOnce = 500;
 
 enum class Growth : std::uint8_t { none, has_grown, was_in_it };
 
-// None if there is no such row to go on with. What is added is counted where the range is: the zone may have changed
-// since that began.
-Growth extend_range(Context& context, OutcomeRow& more, Instant slot) {
+// None if there is no such row to go on with. What is added is counted where it is itself.
+Growth extend_range(Context& context, const OutcomeRow& more, Instant slot) {
   auto range = context.tx.outcome(more.schedule, more.subject, slot);
   if (!range || range->job || range->outcome != more.outcome || range->reason != more.reason) return Growth::none;
   const Instant end = more.until.value_or(more.slot);
@@ -77,17 +77,19 @@ Growth extend_range(Context& context, OutcomeRow& more, Instant slot) {
   range->until = end;
   range->count += more.count;
   range->at = more.at;
-  more.local_minute = range->local_minute;
   context.tx.update_outcome(*range);
   return Growth::has_grown;
 }
 
-// By the day of each, where a range says which they are; else where it begins.
-void count_closed(Context& context, const OutcomeRow& row) {
-  const bool has_one_a_day = row.until && *row.until - row.slot == std::chrono::days(row.count - 1);
-  if (!has_one_a_day) return context.tx.add_outcome_count(row.schedule, row.local_minute, *row.outcome, row.count);
-  for (std::int64_t i = 0; i < row.count; ++i) {
-    context.tx.add_outcome_count(row.schedule, row.local_minute + i * kMinutesOfDay, *row.outcome, 1);
+// Each of a range where it is itself, if that is said; else where the first one is.
+void count_closed(Context& context, const OutcomeRow& row, const std::vector<MinuteCount>& minutes) {
+  if (minutes.empty() || mutant(Mutant::range_on_its_first_day)) {
+    return context.tx.add_outcome_count(row.schedule, row.local_minute, *row.outcome, row.count);
+  }
+  for (const MinuteCount& minute : minutes) {
+    if (minute.count > 0) {
+      context.tx.add_outcome_count(row.schedule, minute.local_minute, *row.outcome, minute.count);
+    }
   }
 }
 
@@ -100,11 +102,12 @@ void close_slot(Context& context, SubjectRow& subject, ClosedSlot closed) {
     closed.first += Duration(1);
     if (!closed.until || *closed.until < closed.first) return;
     closed.count = std::max<std::int64_t>(closed.count - 1, 1);
+    if (!closed.minutes.empty()) --closed.minutes.front().count;
     row = outcome_of(context, subject, closed);
     if (!context.tx.insert_outcome(row)) return;
   }
   context.finalized.push_back(row);
-  count_closed(context, row);
+  count_closed(context, row, closed.minutes);
   if (closed.outcome == JobState::cutoff_reached) note_closed(context, subject, closed);
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/mutant.h"
 #include "store/cases/act.h"
+#include "store/cases/last_attempt.h"
 #include "store/cases/lease.h"
 #include "store/cases/owners.h"
 #include "store/cases/plan.h"
@@ -15,12 +16,16 @@ namespace {
 // Whether it was made under a schedule that is gone, though another of its name may live.
 bool is_left_over(const ScheduleRow& schedule, JobId job) { return schedule.deleted_at || job < schedule.first_job; }
 
-LeaseRow lease_for(const Context& context, const ClaimRequest& request, const JobRow& row, const JobOptions& options) {
+enum class Slot : std::uint8_t { free, not_yet };
+
+LeaseRow lease_for(const Context& context, const ClaimRequest& request, const JobRow& row, const JobOptions& options,
+                   Slot slot) {
   LeaseRow lease{.job = row.id,
                  .token = row.token + 1,
                  .attempt = row.attempts + 1,
                  .worker = request.worker,
                  .in_process = request.in_process,
+                 .ahead = slot == Slot::not_yet,
                  .claimed_at = context.now,
                  .length = request.lease.value_or(options.lease)};
   lease.timeout_at = context.boot + options.timeout;
@@ -47,10 +52,11 @@ LeasedJob leased_job(Context& context, const JobRow& row, const LeaseRow& lease,
           .schedule = {},
           .subject = row.subject,
           .slot = row.slot,
-          .options = row.options};
+          .options = row.options,
+          .ahead = lease.ahead};
 }
 
-void claim_job(Context& context, Owners& owners, const ClaimRequest& request, JobId id, Claimed& claimed) {
+void claim_job(Context& context, Owners& owners, const ClaimRequest& request, JobId id, Slot slot, Claimed& claimed) {
   Transaction& tx = context.tx;
   auto found = tx.job_with_payload(id);
   if (!found || found->row.state != JobState::queued) return;
@@ -79,6 +85,7 @@ void claim_job(Context& context, Owners& owners, const ClaimRequest& request, Jo
   if (schedule && holds_its_jobs(*schedule, context.now)) {
     if (!tx.lease(id))
       claimed.held.push_back({.job = ready_of(row),
+                              .tenant = tx.lane_names(row.lane).tenant,
                               .schedule = row.schedule,
                               .subject = {},
                               .until = schedule->enabled ? schedule->paused_until : std::nullopt});
@@ -86,12 +93,20 @@ void claim_job(Context& context, Owners& owners, const ClaimRequest& request, Jo
   }
   if (schedule && !row.subject.empty() && !tx.is_enabled(row.schedule, row.subject)) {
     if (!tx.lease(id)) {
-      claimed.held.push_back({.job = ready_of(row), .schedule = row.schedule, .subject = row.subject, .until = {}});
+      claimed.held.push_back({.job = ready_of(row),
+                              .tenant = tx.lane_names(row.lane).tenant,
+                              .schedule = row.schedule,
+                              .subject = row.subject,
+                              .until = {}});
     }
     return;
   }
   const JobOptions options = options_of(context, row);
-  const LeaseRow lease = lease_for(context, request, row, options);
+  if (slot == Slot::not_yet && is_last_attempt(row.attempts, options)) {
+    if (!tx.lease(id)) claimed.last.push_back(ready_of(row));
+    return;
+  }
+  const LeaseRow lease = lease_for(context, request, row, options, slot);
   if (!tx.insert_lease(lease)) return;  // a worker has it (invariant 9)
   tx.add_count(row.lane, JobState::queued, -1);
   tx.add_count(row.lane, JobState::processing, 1);
@@ -107,9 +122,11 @@ Claimed claim_jobs(Context& context, const ClaimRequest& request) {
   Claimed claimed;
   claimed.jobs.reserve(request.jobs.size());
   Owners owners;
+  std::size_t free = request.slots;
   for (const JobId id : request.jobs) {
     if (context.tx.failed()) break;
-    claim_job(context, owners, request, id, claimed);
+    claim_job(context, owners, request, id, free > 0 ? Slot::free : Slot::not_yet, claimed);
+    if (free > 0) --free;
   }
   return claimed;
 }
@@ -129,6 +146,15 @@ std::vector<OutsideLease> leases_outside(Context& context) {
   return held;
 }
 
+std::vector<ReadyJob> queued_of(Context& context, std::span<const JobId> jobs) {
+  std::vector<ReadyJob> queued;
+  for (const JobId id : jobs) {
+    const auto row = context.tx.job(id);
+    if (row && row->state == JobState::queued && !context.tx.lease(id)) queued.push_back(ready_of(*row));
+  }
+  return queued;
+}
+
 std::vector<JobTraits> traits_of(Context& context, std::span<const JobId> jobs) {
   std::vector<JobTraits> traits;
   traits.reserve(jobs.size());
@@ -136,7 +162,9 @@ std::vector<JobTraits> traits_of(Context& context, std::span<const JobId> jobs) 
     const auto row = context.tx.job(id);
     if (!row) continue;
     JobOptions options = options_of(context, *row);
-    traits.push_back({.id = id, .limits = std::move(options.limits), .notifies = options.notifies});
+    const bool is_last = is_last_attempt(row->attempts, options);
+    traits.push_back(
+        {.id = id, .limits = std::move(options.limits), .notifies = options.notifies, .last_attempt = is_last});
   }
   return traits;
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "store/cases/last_attempt.h"
+
 namespace carillon {
 
 namespace {
@@ -25,7 +27,12 @@ ReadyJob ready_of(const JobRow& row) {
           .type = row.type,
           .run_at = row.run_at,
           .priority = static_cast<std::uint8_t>(row.priority),
-          .has_options = !row.options.empty()};
+          .has_options = !row.options.empty(),
+          .last_attempt = row.options.empty() && is_last_plain_attempt(row.attempts)};
+}
+
+void note_left_queue(Context& context, const JobRow& row) {
+  context.left_queue.push_back({.job = ready_of(row), .schedule = row.schedule, .subject = row.subject});
 }
 
 JobDetail detail_of(Context& context, const JobRow& row) {
@@ -60,7 +67,7 @@ void raise_to(std::optional<Instant>& mark, std::optional<Instant> to) {
   if (to && (!mark || *to > *mark)) mark = to;
 }
 
-Instant wall_of(const Context& context, BootTime at) { return add_clamped(context.now, at - context.boot); }
+Instant wall_of(const Context& context, BootTime at) { return context.clock.wall_at(at); }
 
 JobState state_of(const JobRow& row, const std::optional<LeaseRow>& lease) {
   return lease ? JobState::processing : row.state;

@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "base/hash.h"
+#include "base/json_check.h"
+#include "base/json_hash.h"
 #include "base/mutant.h"
 #include "store/cases/finish.h"
+#include "store/cases/last_attempt.h"
 #include "store/local_minute.h"
 
 namespace carillon {
@@ -15,19 +19,30 @@ namespace {
 
 constexpr std::size_t kAddedKeysMax = 20;
 
-std::int64_t payload_hash(std::string_view payload) {
+// Keys hold what the payload says; those from before 0004 hold its bytes. They need no mark: what one kind of hash is
+// of a text, the other is of none.
+std::int64_t payload_hash(std::string_view payload) { return static_cast<std::int64_t>(json_hash(payload)); }
+
+std::int64_t hash_of_bytes(std::string_view payload) {
   return static_cast<std::int64_t>(stable_hash({"payload", payload}));
 }
+
+// As payload_hash, of what may be no JSON: then its bytes are what it says.
+std::int64_t said_hash(std::string_view said) { return check_json(said) ? payload_hash(said) : hash_of_bytes(said); }
 
 // A job that is stored already, live or finished.
 std::optional<Enqueued> stored(Context& context, JobId id, bool deduplicated) {
   if (const auto row = context.tx.job(id)) {
     const JobState state = state_of(*row, context.tx.lease(id));
-    return Enqueued{.id = id, .deduplicated = deduplicated, .state = state, .ready = ready_of(*row)};
+    return Enqueued{
+        .id = id, .deduplicated = deduplicated, .state = state, .ready = ready_of(*row), .was_stored = true};
   }
   if (const auto archived = context.tx.archived(id)) {
-    return Enqueued{
-        .id = id, .deduplicated = deduplicated, .state = archived->job.state, .ready = ready_of(archived->job)};
+    return Enqueued{.id = id,
+                    .deduplicated = deduplicated,
+                    .state = archived->job.state,
+                    .ready = ready_of(archived->job),
+                    .was_stored = true};
   }
   return std::nullopt;
 }
@@ -66,28 +81,29 @@ void note_seen(Context& context, JobId id) {
   change_detail(context, id, [&](const JobRow& /*row*/, JobDetail& detail) { detail.last_seen_at = context.now; });
 }
 
+// A key that somebody comes with.
+struct AskedKey {
+  const JobStore::SaidKey& asked;
+  TypeId type;
+  std::int64_t hash;  // of what was said
+};
+
 // What the key says: nothing if it is free.
-Result<std::optional<Enqueued>> held_by_key(Context& context, const NewJob& job, TypeId type) {
-  const std::string& name = job.options.idempotency_key;
-  const auto key = context.tx.key(job.tenant, type, name);
-  if (!key || (key->held_until && *key->held_until <= context.now)) return std::nullopt;
-  auto holder = stored(context, key->job, true);
+Result<std::optional<Enqueued>> held_by_key(Context& context, const AskedKey& key) {
+  const auto held = context.tx.key(key.asked.tenant, key.type, key.asked.key);
+  if (!held || (held->held_until && *held->held_until <= context.now)) return std::nullopt;
+  auto holder = stored(context, held->job, true);
   if (!holder) return std::nullopt;  // pruned
-  if (key->payload_hash != payload_hash(job.payload)) {
-    return failed(ErrorCode::idempotency_conflict,
-                  fmt::format("key {} of type {} is held by job {} with another payload", quoted(name),
-                              quoted(job.type), format_job_id(key->job)));
+  if (held->payload_hash != key.hash && held->payload_hash != hash_of_bytes(key.asked.said)) {
+    return key_conflict(key.asked.type, key.asked.key, held->job);
   }
-  note_seen(context, key->job);
+  note_seen(context, held->job);
   return holder;
 }
 
-void hold_key(Context& context, const NewJob& job, const JobRow& row) {
-  KeyRow key{.tenant = job.tenant,
-             .type = row.type,
-             .key = job.options.idempotency_key,
-             .job = row.id,
-             .payload_hash = payload_hash(job.payload)};
+void hold_key(Context& context, const NewJob& job, const JobRow& row, std::int64_t hash) {
+  KeyRow key{
+      .tenant = job.tenant, .type = row.type, .key = *job.options.idempotency_key, .job = row.id, .payload_hash = hash};
   if (job.options.unique_until.until == KeyHold::Until::elapsed) {
     key.held_until = add_clamped(context.now, job.options.unique_until.duration);
   }
@@ -113,6 +129,15 @@ Result<Parents> look_up_parents(Context& context, const NewJob& job) {
     if (archived && archived->job.state != JobState::done) parents.one_not_met = true;
   }
   return parents;
+}
+
+std::vector<JobId> once_each(const std::vector<JobId>& ids) {
+  std::vector<JobId> all;
+  std::unordered_set<JobId> seen;
+  for (const JobId id : ids) {
+    if (seen.insert(id).second) all.push_back(id);
+  }
+  return all;
 }
 
 // What an occurrence that is taken says to a job that wants it: the one that has it, if that is stored.
@@ -181,9 +206,12 @@ Result<std::optional<Enqueued>> claim_occurrence(Context& context, const NewJob&
 void finish_at_once(Context& context, const JobRow& row, JobState state, std::string_view reason, Enqueued& answer) {
   std::vector<ReadyJob> ready;
   JobRow after = row;
-  after.detail = write_detail({.reason = std::string(reason)});
+  JobDetail detail = detail_of(context, row);
+  detail.reason = reason;
+  after.detail = write_detail(detail);
   finish_job(context, row, std::move(after), {.state = state, .from = row.state}, ready);
   answer.state = state;
+  answer.reason = reason;
 }
 
 Result<Enqueued> enqueue(Context& context, const NewJob& job, const PlannedFor* planned) {
@@ -194,9 +222,11 @@ Result<Enqueued> enqueue(Context& context, const NewJob& job, const PlannedFor* 
     if (known) return *known;
   }
   const TypeId type = tx.type(job.type);
-  const bool has_key = !job.options.idempotency_key.empty();
-  if (has_key) {
-    TRY_ASSIGN(const auto holder, held_by_key(context, job, type));
+  std::int64_t said = 0;
+  if (const auto& key = job.options.idempotency_key) {
+    said = payload_hash(job.payload);
+    const JobStore::SaidKey asked{.tenant = job.tenant, .type = job.type, .key = *key, .said = job.payload};
+    TRY_ASSIGN(const auto holder, held_by_key(context, {.asked = asked, .type = type, .hash = said}));
     if (holder) return *holder;
   }
   JobRow row;
@@ -220,20 +250,22 @@ Result<Enqueued> enqueue(Context& context, const NewJob& job, const PlannedFor* 
   row.lane = tx.lane(job.tenant, job.queue);
   row.type = type;
   row.priority = job.priority;
-  row.run_at = job.run_at.value_or(context.now);
-  row.deadline = job.deadline;
+  row.run_at = up_to_millisecond(job.run_at.value_or(context.now));
+  if (job.deadline) row.deadline = up_to_millisecond(*job.deadline);
   row.options = options_text(context, job.options);
+  if (!job.depends_on.empty()) row.detail = write_detail({.depends_on = once_each(job.depends_on)});
   const bool cancelled = parents.one_not_met && !job.options.run_anyway;
   row.state = parents.open.empty() && !cancelled ? JobState::queued : JobState::waiting;
   row.later = row.state == JobState::queued && row.run_at > context.now + kFarOff;
 
   tx.insert_job(row, job.payload);
   tx.add_count(row.lane, row.state, 1);
-  if (has_key) hold_key(context, job, row);
+  if (job.options.idempotency_key) hold_key(context, job, row, said);
   for (const JobId parent : parents.open) tx.insert_dependency(parent, row.id);
   Enqueued answer{.id = row.id, .state = row.state, .ready = ready_of(row)};
   // Known here, so that nobody has to read it again.
   answer.ready.has_options = !job.options.limits.empty() || job.options.notifies;
+  answer.ready.last_attempt = is_last_attempt(row.attempts, job.options);
   if (cancelled) {
     finish_at_once(context, row, JobState::cancelled, "dependency_not_met", answer);
   } else if (row.deadline && *row.deadline <= context.now) {
@@ -251,9 +283,12 @@ Result<Enqueued> enqueue_planned_job(Context& context, const NewJob& job, const 
 }
 
 Result<std::optional<Enqueued>> key_holder(Context& context, const JobStore::SaidKey& key) {
-  NewJob asked{.tenant = std::string(key.tenant), .type = std::string(key.type), .payload = std::string(key.said)};
-  asked.options.idempotency_key = key.key;
-  return held_by_key(context, asked, context.tx.type(key.type));
+  return held_by_key(context, {.asked = key, .type = context.tx.type(key.type), .hash = said_hash(key.said)});
+}
+
+std::unexpected<Error> key_conflict(std::string_view type, std::string_view key, JobId holder) {
+  return failed(ErrorCode::idempotency_conflict, fmt::format("key {} of type {} is held by job {} with another payload",
+                                                             quoted(key), quoted(type), format_job_id(holder)));
 }
 
 void add_key(Context& context, JobId job, std::string_view key, std::string_view said) {
@@ -263,7 +298,7 @@ void add_key(Context& context, JobId job, std::string_view key, std::string_view
                         .type = row.type,
                         .key = std::string(key),
                         .job = job,
-                        .payload_hash = payload_hash(said),
+                        .payload_hash = said_hash(said),
                         .held_until = {}});
     detail.added_keys.emplace_back(key);
     if (detail.added_keys.size() <= kAddedKeysMax) return;

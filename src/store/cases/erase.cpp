@@ -64,6 +64,7 @@ void erase_rest(Context& context, std::string_view tenant, std::size_t limit, Er
     for (const Document& one : tx.documents_above({std::string(tenant), {}, {}}, limit - erased)) {
       if (one.key.tenant != tenant) break;
       tx.erase_document(one.key);
+      context.gates_read.known.erase(one.key.tenant);
       step.documents.push_back(one.key);
       ++erased;
     }

@@ -1,9 +1,11 @@
 #include "store/cases/finish.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "base/mutant.h"
+#include "store/cases/gates.h"
 #include "store/subject_text.h"
 
 namespace carillon {
@@ -32,19 +34,28 @@ void note_ended(Context& context, const SubjectRow& subject, SubjectState& state
   if (!subject.subject.empty()) context.tx.add_result(ended);
 }
 
-void note_result(Context& context, SubjectRow& subject, const JobRow& row, const JobDetail& detail) {
+// What became of an occurrence: it has its outcome, or it is parked, which is a misfortune as much as an end that is
+// none.
+struct Fate {
+  bool is_final = true;     // else it is parked
+  bool was_parked = false;  // its misfortune is counted already
+};
+
+void note_result(Context& context, SubjectRow& subject, const JobRow& row, const JobDetail& detail, const Fate& fate) {
   auto state = read_subject_state(subject);
   if (!state) return context.tx.fail(std::move(state).error());
   // A day that ends after a later one, because much was left behind, is told by its row alone: the last date is the
   // last one.
   if (row.deadline && state->last_slot && *row.slot < *state->last_slot) return;
-  state->last_slot = row.slot;
-  if (row.state == JobState::done || row.attempts > 0) state->last_run_at = context.now;
+  // A day that is parked is not over: its cutoff is still to come.
+  if (fate.is_final || !row.deadline) state->last_slot = row.slot;
+  if (row.state == JobState::done) state->last_run_at = context.now;
+  const bool went_wrong = !fate.is_final || row.state == JobState::cutoff_reached || detail.last_error.has_value();
   note_ended(context, subject, *state,
              {.schedule = subject.schedule,
               .generation = subject.generation,
               .outcome = row.state,
-              .failed = row.state == JobState::cutoff_reached || detail.last_error.has_value(),
+              .failed = went_wrong && !fate.was_parked,
               .error = detail.last_error ? detail.last_error->message : detail.reason});
   write_subject_state(*state, subject);
 }
@@ -59,12 +70,12 @@ JobId last_before(Context& context, const JobRow& row) {
   return last;
 }
 
-void update_subject(Context& context, const JobRow& row, const JobDetail& detail, bool final) {
+void update_subject(Context& context, const JobRow& row, const JobDetail& detail, const Fate& fate) {
   auto subject = context.tx.subject(row.schedule, row.subject);
   if (!subject) return;
   const SubjectRow before = *subject;
-  if (final && subject->open_job == row.id) subject->open_job = last_before(context, row);
-  if (final) note_result(context, *subject, row, detail);
+  if (fate.is_final && subject->open_job == row.id) subject->open_job = last_before(context, row);
+  if (fate.is_final || !mutant(Mutant::parked_looks_healthy)) note_result(context, *subject, row, detail, fate);
   if (mutant(Mutant::max_cursor) && subject->cursor) {
     const auto window = context.tx.outcome(row.schedule, row.subject, *row.slot);
     if (window && window->until) subject->cursor = std::max(*subject->cursor, *window->until);
@@ -83,21 +94,21 @@ void record_outcome(Context& context, const JobRow& row, const JobDetail& detail
   if (!outcome || outcome->job != row.id) return;  // a manual run touches no occurrence
   CHECK(!outcome->outcome);                        // invariant 3: it never changes
   context.tx.add_outcome_count(row.schedule, outcome->local_minute, counted_as(*outcome), -1);
+  const bool was_parked = std::exchange(outcome->parked, false);
   outcome->outcome = row.state;
-  outcome->parked = false;
   outcome->reason = detail.reason;
   outcome->at = context.now;
   context.tx.update_outcome(*outcome);
   context.tx.add_outcome_count(row.schedule, outcome->local_minute, row.state, 1);
   context.finalized.push_back(*outcome);
-  update_subject(context, row, detail, true);
+  update_subject(context, row, detail, {.is_final = true, .was_parked = was_parked});
 }
 
 void release_key(Context& context, const JobRow& row) {
   if (row.options.empty()) return;
   const JobOptions options = options_of(context, row);
-  if (options.idempotency_key.empty() || options.unique_until.until != KeyHold::Until::done) return;
-  const auto key = context.tx.key(context.tx.lane_names(row.lane).tenant, row.type, options.idempotency_key);
+  if (!options.idempotency_key || options.unique_until.until != KeyHold::Until::done) return;
+  const auto key = context.tx.key(context.tx.lane_names(row.lane).tenant, row.type, *options.idempotency_key);
   if (key && key->job == row.id) context.tx.erase_key(*key);
 }
 
@@ -157,6 +168,7 @@ void finish_one(Context& context, const Ended& ended, std::vector<Ended>& pendin
     archived.worker = finish.attempt->worker;
     archived.started_at = finish.attempt->started_at;
   }
+  if (finish.from == JobState::queued) note_left_queue(context, ended.before);
   tx.archive(ended.before, archived);
   tx.add_count(row.lane, finish.from, -1);
   tx.add_count(row.lane, finish.state, 1);
@@ -189,6 +201,12 @@ void finish_one(Context& context, const Ended& ended, std::vector<Ended>& pendin
 void finish_job(Context& context, const JobRow& before, JobRow after, const Finish& finish,
                 std::vector<ReadyJob>& ready) {
   after.state = finish.state;
+  if (finish.from == JobState::queued && before.run_at < context.now) {
+    JobDetail detail = detail_of(context, after);
+    const std::uint32_t known = detail.deferrals;
+    fold_closings(context, before, detail, context.now);
+    if (detail.deferrals != known) after.detail = write_detail(detail);
+  }
   std::vector<Ended> pending;
   finish_one(context, {.before = before, .after = std::move(after), .finish = finish}, pending, ready);
   while (!pending.empty() && !context.tx.failed()) {
@@ -254,7 +272,7 @@ void move_cursor(Context& context, SubjectRow& subject) {
 void note_parked(Context& context, const JobRow& row, std::vector<ReadyJob>& ready) {
   if (!row.schedule || !row.slot) return;
   release_next_occurrences(context, row, ready);
-  if (mark_parked(context, row, true)) update_subject(context, row, JobDetail{}, false);
+  if (mark_parked(context, row, true)) update_subject(context, row, detail_of(context, row), {.is_final = false});
 }
 
 void note_taken_out(Context& context, const JobRow& row) {

@@ -7,6 +7,7 @@
 #include "base/mutant.h"
 #include "store/cases/enqueue.h"
 #include "store/cases/finish.h"
+#include "store/cases/gates.h"
 #include "store/cases/plan.h"
 #include "store/subject_text.h"
 
@@ -15,7 +16,6 @@ namespace carillon {
 namespace {
 
 constexpr std::string_view kDeferred = "deferred";
-constexpr std::string_view kAmbiguous = "ambiguous_effect";
 constexpr std::string_view kSuperseded = "superseded";
 
 // How the holder's word is remembered, so that a repeated call is recognised.
@@ -43,6 +43,7 @@ void apply_verdict(Context& context, Ending& ending, const Verdict& verdict, std
   after.attempts = verdict.attempts;
   after.token = ending.lease.token;
   detail.losses = verdict.losses;
+  detail.lost_ahead = verdict.lost_ahead;
   detail.releases = verdict.releases;
   detail.rate_limits = verdict.rate_limits;
   detail.progress.clear();
@@ -69,6 +70,7 @@ void apply_verdict(Context& context, Ending& ending, const Verdict& verdict, std
     return;
   }
   detail.last_end = to_string(ending.end.result);
+  fold_closings(context, ending.row, detail, ending.lease.claimed_at);
   after.detail = write_detail(detail);
   if (verdict.state == JobState::queued) {
     after.run_at = verdict.run_at;
@@ -99,12 +101,13 @@ Verdict verdict_of(const Context& context, const Ending& ending) {
   const std::string id = format_job_id(ending.row.id);
   return after_attempt({.job = id,
                         .attempts = ending.lease.attempt,
-                        .max_attempts = ending.options.max_attempts,
+                        .max_attempts = attempts_allowed(ending.options),
                         .retry = ending.options.retry.value_or(RetryTable{}),
                         .planned_at = ending.row.run_at,
                         .deadline = ending.row.deadline,
                         .cancel_requested = ending.detail.cancel_requested,
                         .losses = ending.detail.losses,
+                        .lost_ahead = ending.detail.lost_ahead,
                         .releases = ending.detail.releases,
                         .rate_limits = ending.detail.rate_limits},
                        ending.end, context.now);
@@ -141,16 +144,48 @@ Ending ending_of(Context& context, Transaction::LeasedRow leased) {
   return ending;
 }
 
+// Whether the end of an attempt is told in the words that are kept of it.
+Result<void> check_repeated(const Settlement& settlement, const JobDetail& kept) {
+  if (kept.said == settlement.said) return {};
+  if (kept.said == 0) {
+    // One from before words were kept has what they left behind.
+    if (!settlement.output.empty() && settlement.output == kept.output) return {};
+    const bool same_error = kept.last_error && !settlement.error.message.empty() &&
+                            kept.last_error->message == settlement.error.message &&
+                            kept.last_error->error_class == settlement.error.error_class;
+    if (same_error) return {};
+  }
+  return failed(ErrorCode::conflict,
+                fmt::format("the attempt of job {} with token {} has ended as {} already, in other words",
+                            format_job_id(settlement.job), settlement.token, end_name(settlement)));
+}
+
+// As they were told the first time.
+std::vector<FollowedUp> followed_up_before(const Settlement& settlement, const JobDetail& kept) {
+  std::vector<FollowedUp> then;
+  if (settlement.then.size() != kept.then.size()) return then;
+  for (std::size_t i = 0; i < kept.then.size(); ++i) {
+    const auto& [job, kind] = kept.then[i];
+    FollowedUp one{.id = job, .deduplicated = kind == KeptFollowUp::Kind::deduplicated};
+    if (kind == KeptFollowUp::Kind::conflict) {
+      const NewJob& asked = settlement.then[i];
+      one.error = key_conflict(asked.type, asked.options.idempotency_key.value_or(""), job).error();
+    }
+    then.push_back(std::move(one));
+  }
+  return then;
+}
+
 // The call that settled the job, once more with the same token, is answered as the first time (invariant 10). What the
 // store ended itself is not the holder's to settle.
 Result<Settled> settled_before(Context& context, const Settlement& settlement) {
   if (const auto row = context.tx.job(settlement.job)) {
-    const bool ours = row->token == settlement.token && !context.tx.lease(row->id) &&
-                      detail_of(context, *row).last_end == end_name(settlement);
+    const JobDetail detail = detail_of(context, *row);
+    const bool ours =
+        row->token == settlement.token && !context.tx.lease(row->id) && detail.last_end == end_name(settlement);
     if (!ours) return stale(settlement.job, settlement.token);
-    Settled answer{.id = row->id, .state = row->state, .run_at = row->run_at};
-    if (row->state == JobState::queued) answer.ready.push_back(ready_of(*row));
-    return answer;
+    TRY(check_repeated(settlement, detail));
+    return Settled{.id = row->id, .state = row->state, .run_at = row->run_at};
   }
   const auto archived = context.tx.archived(settlement.job);
   if (!archived) return absent_job(settlement.job);
@@ -158,21 +193,27 @@ Result<Settled> settled_before(Context& context, const Settlement& settlement) {
   const AttemptResult result = settlement.defer ? AttemptResult::released : settlement.end.result;
   const bool ours = archived->job.token == settlement.token && archived->result == result;
   if (!ours) return stale(settlement.job, settlement.token);
-  return Settled{.id = settlement.job, .state = archived->job.state, .run_at = archived->job.run_at};
+  const JobDetail detail = detail_of(context, archived->job);
+  TRY(check_repeated(settlement, detail));
+  return Settled{.id = settlement.job,
+                 .state = archived->job.state,
+                 .run_at = archived->job.run_at,
+                 .then = followed_up_before(settlement, detail)};
 }
 
 void defer(Context& context, Ending& ending, const Settlement::Deferral& deferral, Settled& answer) {
+  std::optional<Instant> until;
+  if (deferral.until) until = up_to_millisecond(*deferral.until);
   JobRow after = ending.row;
   JobDetail& detail = ending.detail;
   after.token = ending.lease.token;
   // Without an end it stays due: lifting the gate is then all that it takes.
-  after.run_at = deferral.until ? std::max(*deferral.until, context.now) : std::min(after.run_at, context.now);
+  after.run_at = until ? std::max(*until, context.now) : std::min(after.run_at, context.now);
   after.later = after.run_at > context.now + kFarOff;
-  ++detail.deferrals;
-  detail.deferred_until = deferral.until;
+  fold_closings(context, ending.row, detail, ending.lease.claimed_at);
+  add_deferral(detail, {.at = context.now, .until = until, .reason = deferral.reason});
+  detail.deferred_until = until;
   detail.defer_reason = deferral.reason;
-  detail.recent_deferrals.push_back({.at = context.now, .until = deferral.until, .reason = deferral.reason});
-  if (detail.recent_deferrals.size() > kDeferralsKept) detail.recent_deferrals.erase(detail.recent_deferrals.begin());
   detail.last_end = kDeferred;
   after.detail = write_detail(detail);
   context.tx.erase_lease(after.id);
@@ -184,16 +225,39 @@ void defer(Context& context, Ending& ending, const Settlement::Deferral& deferra
   answer.ready.push_back(ready_of(after));
 }
 
-Result<void> create_follow_ups(Context& context, const Settlement& settlement, const Ending& ending, Settled& answer) {
+// Who holds the key that a follow-up came with.
+JobId holder_of_key(Context& context, const NewJob& job) {
+  const auto key = context.tx.key(job.tenant, context.tx.type(job.type), job.options.idempotency_key.value_or(""));
+  return key ? key->job : JobId{};
+}
+
+Result<void> create_follow_ups(Context& context, const Settlement& settlement, Ending& ending, Settled& answer) {
   const std::string tenant = context.tx.lane_names(ending.row.lane).tenant;
+  std::vector<KeptFollowUp> kept;
+  kept.reserve(settlement.then.size());
+  answer.then.reserve(settlement.then.size());
   for (NewJob job : settlement.then) {
     job.tenant = tenant;
     job.options.origin = Origin::dependent;
     job.options.parent = ending.row.id;
     auto made = enqueue_job(context, job);
+    if (!made && made.error().code == ErrorCode::idempotency_conflict) {
+      // What was done stays done, whatever somebody else has sent under the key (invariant 17).
+      const JobId holder = holder_of_key(context, job);
+      kept.push_back({.job = holder, .kind = KeptFollowUp::Kind::conflict});
+      answer.then.push_back({.id = holder, .error = std::move(made).error()});
+      continue;
+    }
     if (!made) return std::unexpected(with_context("then", std::move(made).error()));
     if (made->state == JobState::queued && !made->deduplicated) answer.ready.push_back(made->ready);
+    kept.push_back(
+        {.job = made->id, .kind = made->deduplicated ? KeptFollowUp::Kind::deduplicated : KeptFollowUp::Kind::made});
+    answer.then.push_back({.id = made->id, .deduplicated = made->deduplicated});
   }
+  if (settlement.said == 0 || kept.empty()) return {};
+  // The job is in the archive by now: what a key holds until its end is free for those that follow.
+  ending.detail.then = std::move(kept);
+  context.tx.update_archived_detail(ending.row.id, write_detail(ending.detail));
   return {};
 }
 
@@ -202,7 +266,7 @@ bool says_nothing_but_success(const Settlement& settlement) {
   return settlement.end.result == AttemptResult::ok && !settlement.end.skipped && !settlement.defer &&
          settlement.output.empty() && settlement.stderr_text.empty() && settlement.reason.empty() &&
          settlement.then.empty() && !settlement.subject && settlement.error.message.empty() &&
-         settlement.error.error_class.empty();
+         settlement.error.error_class.empty() && settlement.said == 0;
 }
 
 constexpr std::string_view kCheckFailed = "error";
@@ -221,7 +285,7 @@ void change_subject(Context& context, const Learnt& learnt, const JobRow& row) {
   auto state = read_subject_state(*subject);
   if (!state) return context.tx.fail(std::move(state).error());
   const SubjectState before = *state;
-  if (change.expected_at) state->expected_at = change.expected_at;
+  if (change.expected_at || change.forgets_expected_at) state->expected_at = change.expected_at;
   if (change.status) {
     state->last_status = *change.status;
     if (*change.status == "available") state->last_available_at = context.now;
@@ -245,6 +309,7 @@ Result<Settled> settle_with_lease(Context& context, const Settlement& settlement
   if (!settlement.output.empty()) ending.detail.output = settlement.output;
   if (!settlement.stderr_text.empty()) ending.detail.stderr_text = settlement.stderr_text;
   if (!settlement.reason.empty()) ending.detail.reason = settlement.reason;
+  ending.detail.said = settlement.said;
   Settled answer{.id = settlement.job};
 
   if (settlement.defer) {
@@ -265,7 +330,7 @@ Result<Settled> settle_with_lease(Context& context, const Settlement& settlement
   if (settlement.hold && !is_final(verdict.state)) {
     verdict.state = JobState::dlq;
     verdict.reason = VerdictReason::none;
-    ending.detail.reason = kAmbiguous;
+    ending.detail.reason = kAmbiguousEffect;
   }
   const bool superseded = yields_to_next(context, ending, verdict);
   if (superseded) supersede(ending, verdict);
@@ -294,6 +359,15 @@ Result<LeaseRow> current_lease(Context& context, JobId job, std::int64_t token) 
   auto lease = context.tx.lease(job);
   if (!lease || (lease->token != token && !mutant(Mutant::no_fence_check))) return stale(job, token);
   return *std::move(lease);
+}
+
+void lift_ahead(Context& context, std::span<const LeaseKey> leases) {
+  for (const auto& [job, token] : leases) {
+    auto lease = context.tx.lease(job);
+    if (!lease || lease->token != token || !lease->ahead) continue;
+    lease->ahead = false;
+    context.tx.update_lease(*lease);
+  }
 }
 
 Result<Extended> extend_lease(Context& context, const Extension& extension) {
@@ -332,6 +406,8 @@ Result<Settled> settle_attempt(Context& context, const Settlement& settlement) {
   const bool may_be_refused = !settlement.then.empty();
   const std::size_t finalized = context.finalized.size();
   const std::size_t ended_along = context.ended_along.size();
+  const std::size_t left_queue = context.left_queue.size();
+  const std::size_t deferred_along = context.deferred_along.size();
   if (may_be_refused) context.tx.savepoint();
   auto answer = settle_with_lease(context, settlement, *std::move(leased));
   if (may_be_refused) {
@@ -339,6 +415,8 @@ Result<Settled> settle_attempt(Context& context, const Settlement& settlement) {
       context.tx.roll_back_to_savepoint();
       context.finalized.resize(finalized);
       context.ended_along.resize(ended_along);
+      context.left_queue.resize(left_queue);
+      context.deferred_along.resize(deferred_along);
     }
     context.tx.release_savepoint();
   }
@@ -358,6 +436,8 @@ std::vector<Reaped> reap_leases(Context& context, std::size_t limit) {
     // At its timeout an attempt ends as `timeout`; as lost only if the lease ran out earlier (invariant 13).
     const bool timed_out = lease.until >= lease.timeout_at;
     ending.end.result = timed_out ? AttemptResult::timeout : AttemptResult::lease_lost;
+    ending.end.ahead = lease.ahead;
+    ending.detail.said = 0;
     ending.error = {.message = timed_out ? "the attempt took longer than its timeout"
                                          : "the worker was not heard from before its lease ran out",
                     .error_class = std::string(to_string(ending.end.result))};

@@ -5,6 +5,8 @@
 
 namespace carillon {
 
+// Handlers have been entered: their leases are ahead no longer.
+void lift_ahead(Context& context, std::span<const LeaseKey> leases);
 Result<Extended> extend_lease(Context& context, const Extension& extension);
 Result<Settled> settle_attempt(Context& context, const Settlement& settlement);
 std::vector<Reaped> reap_leases(Context& context, std::size_t limit);

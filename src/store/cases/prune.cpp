@@ -13,8 +13,8 @@ constexpr std::size_t kAuditStep = 10'000;
 std::optional<KeyRow> key_of(Context& context, const JobRow& job) {
   if (job.options.empty()) return std::nullopt;
   const JobOptions options = options_of(context, job);
-  if (options.idempotency_key.empty()) return std::nullopt;
-  auto key = context.tx.key(context.tx.lane_names(job.lane).tenant, job.type, options.idempotency_key);
+  if (!options.idempotency_key) return std::nullopt;
+  auto key = context.tx.key(context.tx.lane_names(job.lane).tenant, job.type, *options.idempotency_key);
   if (key && key->job != job.id) key.reset();
   return key;
 }
@@ -134,8 +134,18 @@ void erase_finished(Context& context, const ArchiveRow& row) {
 
 JobStore::PruneStep prune_archive(Context& context, const JobStore::PruneRequest& request) {
   JobStore::PruneStep step{.next_after = request.after};
+  if (request.before) {
+    // Mostly none is old enough, and that is seen by the first one.
+    const std::vector<ArchiveRow> first = context.tx.archived_above(request.after, 1);
+    step.end = first.empty() || first.front().job.id >= *request.before;
+    if (step.end) return step;
+  }
   const std::vector<ArchiveRow> rows = context.tx.archived_above(request.after, request.limit);
   for (const ArchiveRow& row : rows) {
+    if (request.before && row.job.id >= *request.before) {
+      step.end = true;
+      return step;
+    }
     step.next_after = row.job.id;
     if (!request.keep.is_over(context.tx.lane_names(row.job.lane).tenant, row.finished_at, context.now)) continue;
     if (is_needed(context, row.job)) continue;
@@ -143,7 +153,7 @@ JobStore::PruneStep prune_archive(Context& context, const JobStore::PruneRequest
     ++step.erased;
   }
   step.end = rows.size() < request.limit;
-  if (step.end) {
+  if (step.end && !request.before) {
     context.tx.erase_effects_before(add_clamped(context.now, -kEffectsKept), request.limit);
     context.tx.erase_audit_before(add_clamped(context.now, -kAuditKept), kAuditStep);
   }

@@ -32,7 +32,7 @@ JobView MemoryReader::view_of(const JobRow& row) const {
   view.lease = tables_.leases.get(row.id);
   if (view.lease) {
     view.state = JobState::processing;
-    view.lease_until = add_clamped(clock_.wall(), view.lease->until - clock_.boot());
+    view.lease_until = clock_.wall_at(view.lease->until);
   }
   if (const auto archived = tables_.archive.get(row.id)) view.finished_at = archived->finished_at;
   return view;
@@ -68,7 +68,7 @@ Result<JobView> MemoryReader::job(std::string_view tenant, JobId id) {
   }
   if (archived) append_ending_attempt(*archived, view);
   for (const auto& [edge, present] : tables_.dependencies.rows()) {
-    if (edge.second == id) view.depends_on.push_back(edge.first);
+    if (edge.second == id) view.waits_for.push_back(edge.first);
   }
   return view;
 }

@@ -462,6 +462,17 @@ void MemoryTransaction::add_outcome_count(ScheduleId schedule, std::int64_t loca
   tables_.outcome_counts.put(key, tables_.outcome_counts.get(key).value_or(0) + change);
 }
 
+std::int64_t MemoryTransaction::open_on_days(ScheduleId schedule, const DayRange& days) {
+  std::int64_t open = 0;
+  const auto& rows = tables_.outcome_counts.rows();
+  for (auto row = rows.lower_bound({schedule, days.first * kMinutesOfDay, JobState{}}); row != rows.end(); ++row) {
+    const auto& [of, local_minute, outcome] = row->first;
+    if (of != schedule || day_minute_of(local_minute).day > days.last) break;
+    if (outcome == kOpenOutcome || outcome == JobState::dlq) open += row->second;
+  }
+  return open;
+}
+
 void MemoryTransaction::erase_outcome_counts(ScheduleId schedule, std::int64_t day) {
   std::vector<std::tuple<ScheduleId, std::int64_t, JobState>> old;
   const auto& rows = tables_.outcome_counts.rows();

@@ -2,6 +2,7 @@
 #include "store/local_minute.h"
 #include "store/sqlite/sqlite_rows.h"
 #include "store/sqlite/transaction_queries.h"
+#include "store/store_reader.h"
 
 namespace carillon {
 
@@ -237,6 +238,18 @@ std::vector<OutcomeRow> SqliteTransaction::outcomes_above(const OutcomeKey& afte
   const std::int64_t id = from_first ? 0 : subject_id(after.schedule, after.subject).value_or(0);
   queries_->outcomes_above.with(after.schedule, id, after.slot, limit);
   return all(queries_->outcomes_above, read_outcome_row);
+}
+
+std::int64_t SqliteTransaction::open_on_days(ScheduleId schedule, const DayRange& days) {
+  queries_->open_on_days.with(schedule, days.first, days.last);
+  std::int64_t open = one(queries_->open_on_days, [](const Query& query) { return query.integer(0); }).value_or(0);
+  for (auto sum = sums_.outcomes.lower_bound({schedule, days.first * kMinutesOfDay, JobState{}});
+       sum != sums_.outcomes.end(); ++sum) {
+    const auto& [of, local_minute, outcome] = sum->first;
+    if (of != schedule || day_minute_of(local_minute).day > days.last) break;
+    if (outcome == kOpenOutcome || outcome == JobState::dlq) open += sum->second;
+  }
+  return open;
 }
 
 void SqliteTransaction::erase_outcome_counts(ScheduleId schedule, std::int64_t day) {

@@ -113,7 +113,7 @@ void complete_view(Session& session, const StoreClock& clock, std::string_view p
   if (session.lease.next()) {
     view.lease = read_lease_row(session.lease);
     view.state = JobState::processing;
-    view.lease_until = add_clamped(clock.wall(), view.lease->until - clock.boot());
+    view.lease_until = clock.wall_at(view.lease->until);
   }
   session.lease.reset();
 }
@@ -148,7 +148,7 @@ Result<JobView> SqliteReader::job(std::string_view tenant, JobId id) {
     view.attempts = rows_of(session.attempts, read_attempt_row);
     if (archived) append_ending_attempt(*archived, view);
     session.parents.with(id);
-    view.depends_on = rows_of(session.parents, [](const Query& query) { return JobId{query.integer(0)}; });
+    view.waits_for = rows_of(session.parents, [](const Query& query) { return JobId{query.integer(0)}; });
     return view;
   });
 }

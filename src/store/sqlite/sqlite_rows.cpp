@@ -63,6 +63,7 @@ LeaseRow read_lease_row(const Query& query, int first_column) {
           .attempt = static_cast<std::uint32_t>(query.integer_within(column(2), 1, kCountMax)),
           .worker = query.string(column(3)),
           .in_process = query.integer(column(4)) != 0,
+          .ahead = query.integer(column(9)) != 0,
           .claimed_at = query.instant(column(5)),
           .length = Duration(query.integer_within(column(6), 0, kBootMax)),
           .until = BootTime(query.integer_within(column(7), -kBootMax, kBootMax)),

@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include "base/check.h"
+#include "store/cases/last_attempt.h"
 #include "store/local_minute.h"
 #include "store/sqlite/sqlite_rows.h"
 #include "store/sqlite/transaction_queries.h"
@@ -19,6 +20,11 @@ constexpr std::size_t kInlinePayloadBytesMax = 1024;
 void SqliteTransaction::QueriesDeleter::operator()(Queries* queries) const { delete queries; }
 
 namespace {
+
+// What stands in the columns `options IS NOT NULL` and `attempts` of a job.
+bool is_last_attempt_of(const Query& query, int options, int attempts) {
+  return query.integer(options) == 0 && is_last_plain_attempt(static_cast<std::uint32_t>(query.integer(attempts)));
+}
 
 JobId read_id(const Query& query) { return {query.integer(0)}; }
 LeaseRow read_lease(const Query& query) { return read_lease_row(query); }
@@ -186,7 +192,8 @@ LivePage SqliteTransaction::ready_above(JobId after, Instant until, std::size_t 
                          .type = {query.integer(3)},
                          .run_at = run_at,
                          .priority = static_cast<std::uint8_t>(query.integer(4)),
-                         .has_options = query.integer(6) != 0});
+                         .has_options = query.integer(6) != 0,
+                         .last_attempt = is_last_attempt_of(query, 6, 8)});
   }
   page.end = rows < limit;
   return page;
@@ -200,7 +207,8 @@ std::vector<ReadyJob> SqliteTransaction::far_off(Instant from, Instant until, st
                     .type = {query.integer(2)},
                     .run_at = query.instant(4),
                     .priority = static_cast<std::uint8_t>(query.integer(3)),
-                    .has_options = query.integer(5) != 0};
+                    .has_options = query.integer(5) != 0,
+                    .last_attempt = is_last_attempt_of(query, 5, 6)};
   });
 }
 
@@ -270,12 +278,12 @@ std::optional<Transaction::LeasedRow> SqliteTransaction::leased_job(JobId job) {
 
 bool SqliteTransaction::insert_lease(const LeaseRow& row) {
   queries_->insert_lease.run(row.job, row.token, row.attempt, row.worker, row.in_process, row.claimed_at, row.length,
-                             row.until, row.timeout_at);
+                             row.until, row.timeout_at, row.ahead);
   return connection_.changes() == 1;
 }
 
 void SqliteTransaction::update_lease(const LeaseRow& row) {
-  queries_->update_lease.run(row.job, row.until, row.timeout_at);
+  queries_->update_lease.run(row.job, row.until, row.timeout_at, row.ahead);
 }
 
 void SqliteTransaction::erase_lease(JobId job) { queries_->delete_lease.run(job); }
@@ -318,6 +326,7 @@ std::optional<EffectRow> SqliteTransaction::effect(std::string_view tenant, std:
                      .job = {query.integer(0)},
                      .token = query.integer(1),
                      .state = query.integer(2) != 0 ? EffectState::done : EffectState::claimed,
+                     .in_doubt = query.integer(5) != 0,
                      .result = query.string(3),
                      .at = query.instant(4)};
   });
@@ -325,7 +334,7 @@ std::optional<EffectRow> SqliteTransaction::effect(std::string_view tenant, std:
 
 void SqliteTransaction::put_effect(const EffectRow& row) {
   queries_->put_effect.run(row.tenant, row.key, row.job, row.token, row.state == EffectState::done, OrNull{row.result},
-                           row.at);
+                           row.at, row.in_doubt);
 }
 
 void SqliteTransaction::erase_effect(std::string_view tenant, std::string_view key) {

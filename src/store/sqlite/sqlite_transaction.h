@@ -110,6 +110,7 @@ class SqliteTransaction final : public Transaction {
   std::size_t open_outcomes(ScheduleId schedule, std::string_view subject, Instant from, std::size_t most) override;
   void erase_outcome(ScheduleId schedule, std::string_view subject, Instant slot) override;
   std::vector<OutcomeRow> outcomes_above(const OutcomeKey& after, std::size_t limit) override;
+  std::int64_t open_on_days(ScheduleId schedule, const DayRange& days) override;
   void erase_outcome_counts(ScheduleId schedule, std::int64_t day) override;
   void add_outcome_count(ScheduleId schedule, std::int64_t local_minute, JobState outcome,
                          std::int64_t change) override;

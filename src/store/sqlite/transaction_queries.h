@@ -88,6 +88,7 @@ struct SqliteTransaction::Queries {
   Query outcomes_above{connection, "outcomes_above"};
   Query outcome_until{connection, "outcome_until"};
   Query open_outcomes{connection, "open_outcomes"};
+  Query open_on_days{connection, "open_on_days"};
   Query delete_outcome_counts{connection, "delete_outcome_counts"};
   Query insert_outcome{connection, "insert_outcome"};
   Query update_outcome{connection, "update_outcome"};

@@ -66,8 +66,13 @@ RunPtr HandNode::take() {
   return run;
 }
 
+bool HandNode::has_begun(const RunPtr& run) {
+  auto slot = node_.slots()->take();
+  return slot && run->begin(*std::move(slot));
+}
+
 bool HandNode::begin(const RunPtr& run) {
-  if (!run->begin()) return false;
+  if (!has_begun(run)) return false;
   run->started_at = clock.now();
   run->started_boot = clock.parts().boot();
   return true;
@@ -80,7 +85,7 @@ void HandNode::finish(const RunPtr& run, Outcome outcome) {
 
 Finished::How HandNode::execute_next() {
   const RunPtr run = take();
-  EXPECT_TRUE(run && run->begin());
+  EXPECT_TRUE(run && has_begun(run));
   Finished finished = execute(run, handlers, *node_.port());
   const Finished::How how = finished.how;
   node_.finished()->put(std::move(finished));
@@ -91,7 +96,7 @@ Finished::How HandNode::execute_next() {
 std::size_t HandNode::run_due() {
   std::size_t count = 0;
   while (const RunPtr run = take()) {
-    if (!run->begin()) continue;
+    if (!has_begun(run)) continue;
     node_.finished()->put(execute(run, handlers, *node_.port()));
     ++count;
   }

@@ -1,6 +1,6 @@
 // A node driven by hand whose attempts run when the test says so, over a store that fails when the test says so.
 //
-//   const RunPtr run = node.take();   // claimed, waits for a thread
+//   const RunPtr run = node.take();   // claimed, waits for a slot
 //   node.begin(run);                  // its handler is entered
 //   node.pass(2min);                  // rounds go on meanwhile: heartbeats, upkeep
 //   node.finish(run, done());
@@ -52,9 +52,9 @@ class HandNode {
   void settle_down();
   // Time passes, and rounds wherever something is due.
   void pass(Duration by);
-  // The next that waits for a thread; nothing: none does.
+  // The next that waits for a slot; nothing: none does.
   RunPtr take();
-  // Enters its handler. False: the node took it back.
+  // Enters its handler. False: the node took it back, or no slot is free.
   bool begin(const RunPtr& run);
   void finish(const RunPtr& run, Outcome outcome);
   // As a thread does all of it, with the handlers below.
@@ -71,6 +71,7 @@ class HandNode {
   HandRunner runner;
 
  private:
+  bool has_begun(const RunPtr& run);
   std::unique_ptr<Backend> open_backend(const Options& options);
 
   FaultyCommits commits_;

@@ -30,6 +30,7 @@ class RoutesTest : public ::testing::Test {
                   .tenants = tenants_,
                   .events = events_,
                   .pool = pool_,
+                  .body_pool = pool_,
                   .large_pool = pool_,
                   .open_pool = pool_,
                   .hook_pool = pool_,

@@ -10,7 +10,7 @@ import threading
 import time
 import unittest
 
-from neighbours import GOOD, Attack, Neighbour, neighbourhood, run_pairs
+from neighbours import GOOD, Attack, Neighbour, neighbourhood, on_another, run_pairs
 
 PROGRAM = sys.argv[1]
 CONTROLS = "--controls" in sys.argv
@@ -115,8 +115,8 @@ class Target:
 
 class Events(unittest.TestCase):
     def test_streams_that_nobody_reads_do_not_stop_the_others(self):
-        with neighbourhood(PROGRAM) as place:
-            report = run_pairs(place, UnreadStreams(place))
+        with neighbourhood(PROGRAM) as place, on_another(PROGRAM, UnreadStreams) as elsewhere:
+            report = run_pairs(place, UnreadStreams(place), elsewhere=elsewhere)
             made = place.server.get(f"/v1/tenants/{BAD}/quotas").json["live_jobs"]["used"]
             self.assertGreater(made, 3000, "the attack was not made")
             report.check(self)
@@ -213,7 +213,7 @@ class HangingHost(Attack):
     def stop(self):
         super().stop()
         self.most = max(self.most, len(self.target.hanging))
-        self.place.server.post(f"/v1/tenants/{BAD}/jobs/bulk", {"action": "cancel"})
+        self.place.server.post(f"/v1/tenants/{BAD}/jobs/bulk", {"action": "cancel", "all": True})
         self.target.close()
 
 

@@ -13,7 +13,7 @@ import threading
 import time
 import unittest
 
-from neighbours import Attack, neighbourhood, rss_mib, run_pairs
+from neighbours import FULL, Attack, neighbourhood, on_another, rss_mib, run_pairs
 from server import Server
 
 PROGRAM = os.path.abspath(sys.argv.pop(1))
@@ -170,39 +170,105 @@ class Unread(Attack):
         time.sleep(0.02 if len(self.open) < 150 else 0.5)
 
 
+class Leavers(Attack):
+    """Calls that say they will wait for a minute, each with a thousand names, whose callers leave at once."""
+    threads = 4 if FULL else 1  # beside other work on two cores four hold up newcomers for half a second
+
+    def __init__(self, place):
+        super().__init__(place)
+        key = place.new_key(BAD, "worker")
+        body = json.dumps({"worker": "w", "types": [f"{i}".rjust(55, "x") for i in range(1000)], "wait": "60s"}).encode()
+        self.bytes = self.head("POST", f"/v1/tenants/{BAD}/leases", key, len(body)) + body
+
+    def step(self, number):
+        with self.connect() as connection:
+            connection.sendall(self.bytes)
+
+
+class Crowd(Attack):
+    """More connections than there are places, from the address that all others come from: half say nothing, half are two
+    keys' calls that wait. Those that were closed come again."""
+    threads = 4
+
+    def __init__(self, place, places):
+        super().__init__(place)
+        self.places = places
+        self.each = places * 12 // 10 // self.threads
+        self.open = [[] for _ in range(self.threads)]
+        self.keys = [place.new_key(BAD, "worker") for _ in range(2)]
+        self.body = json.dumps({"worker": "w", "types": ["none"], "wait": "30s"}).encode()
+
+    def begin(self, number):
+        with contextlib.suppress(ValueError, OSError):
+            _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+    def start(self):
+        super().start()
+        until = time.monotonic() + 20
+        while len(os.listdir(f"/proc/{self.place.pid}/fd")) < self.places and time.monotonic() < until:
+            time.sleep(0.05)
+
+    def step(self, number):
+        mine = self.open[number]
+        if len(mine) >= self.each:
+            mine.pop(0).close()
+            time.sleep(0.02)  # some 200 a second: who connects has seconds to say who he is, also on a busy machine
+        connection = self.connect(timeout=5)
+        mine.append(connection)
+        if number < len(self.keys):
+            connection.sendall(self.head("POST", f"/v1/tenants/{BAD}/leases", self.keys[number], len(self.body)) + self.body)
+
+
 # ---- Beside them -----------------------------------------------------------------------------------------------------
+
+def check_beside(test, make, *flags):
+    with neighbourhood(PROGRAM, *flags) as place, on_another(PROGRAM, make, *flags) as elsewhere:
+        run_pairs(place, make(place), elsewhere=elsewhere).check(test)
+
 
 class Neighbours(unittest.TestCase):
     def test_sign_ins_of_a_megabyte(self):
-        with neighbourhood(PROGRAM) as place:
-            run_pairs(place, Logins(place)).check(self)
+        check_beside(self, Logins)
 
     def test_settling_with_31_mebibytes(self):
-        with neighbourhood(PROGRAM) as place:
-            run_pairs(place, Settlings(place)).check(self)
+        check_beside(self, Settlings)
 
     def test_settling_with_31_mebibytes_that_are_kept_whole(self):
         item = json.dumps({"id": "01ARZ3NDEKTSV4RRFFQ69G5FAV", "token": 1, "complete": {"output": 0}})
         large = list_of("0", 30_000)
         items = "[" + ",".join([item.replace('"output": 0', '"output": ' + large)] * 1000) + "]"
-        with neighbourhood(PROGRAM) as place:
-            run_pairs(place, Settlings(place, items)).check(self)
+        check_beside(self, lambda place: Settlings(place, items))
 
     def test_bodies_that_never_end(self):
-        with neighbourhood(PROGRAM) as place:
-            run_pairs(place, Unfinished(place)).check(self)
+        check_beside(self, Unfinished)
 
     def test_calls_that_wait_on_many_connections_with_more_behind_them(self):
-        with neighbourhood(PROGRAM) as place:
-            run_pairs(place, Parked(place)).check(self)
+        check_beside(self, Parked)
+
+    def test_calls_that_wait_whose_callers_leave(self):
+        check_beside(self, Leavers)
 
     def test_heads_of_pushes_that_nobody_follows_up(self):
-        with neighbourhood(PROGRAM) as place:
-            run_pairs(place, HeadsOnly(place)).check(self)
+        check_beside(self, HeadsOnly)
 
     def test_answers_that_nobody_reads(self):
-        with neighbourhood(PROGRAM) as place:
-            run_pairs(place, Unread(place)).check(self)
+        check_beside(self, Unread)
+
+
+class Crowded(unittest.TestCase):
+    """A neighbour whose connections come from the same address as very many others, as behind a proxy."""
+    PLACES = 10_000 if FULL else 1_000
+    FLAGS = ("--set", f"http.connections={PLACES}", "--set", f"http.connections_each={PLACES * 8 // 10}")
+
+    def test_more_connections_than_places(self):
+        check_beside(self, lambda place: Crowd(place, self.PLACES), *self.FLAGS)
+
+    @unittest.skipUnless(CONTROLS and FULL, "of 1,000 places some are free now and then: at full counts only, with switches")
+    def test_with_the_door_open_there_is_no_place(self):
+        with neighbourhood(PROGRAM, *self.FLAGS, hole="crowd_keeps_places") as place:
+            report = run_pairs(place, Crowd(place, self.PLACES), pairs=1)
+        self.assertGreater(report.failed(), 0, f"the attack does no harm: it tests nothing: {report}")
 
 
 class FewFiles(unittest.TestCase):
@@ -339,6 +405,11 @@ class Reopened(unittest.TestCase):
         print(f"REPORT an admin waits {closed * 1000:.0f} ms, with the hole {opened * 1000:.0f} ms")
         self.assertLess(closed, 1.0)
         self.assertGreater(opened, 3 * closed)
+
+    def test_calls_stay_when_their_callers_have_left(self):
+        with neighbourhood(PROGRAM, hole="gone_calls_wait") as place:
+            report = run_pairs(place, Leavers(place), pairs=1, seconds=4.0)
+        self.assertIn("not as before 5 s after", report.faults(), f"the attack does no harm: it tests nothing: {report}")
 
     def test_large_bodies_on_the_net_thread_stop_everything(self):
         with neighbourhood(PROGRAM, hole="parse_on_net") as place:

@@ -190,7 +190,7 @@ class Quotas(unittest.TestCase):
         self.made("PUT", "/schedules/w", {"trigger": {"kind": "windows", "interval": "1m"}, "fan_out": False, "job": {"type": "work"}})
         day = {"from": "2026-01-10T00:00:00Z", "to": "2026-01-11T00:00:00Z"}
         self.made("POST", "/schedules/w/pause", {})
-        self.eventually(lambda: self.call("POST", "/jobs/bulk", {"action": "cancel"}).status == 202, "not cancelled")
+        self.eventually(lambda: self.call("POST", "/jobs/bulk", {"action": "cancel", "all": True}).status == 202, "not cancelled")
         self.eventually(lambda: self.made("GET", "/quotas").json["live_jobs"]["used"] == 0, "jobs are left")
         self.set(live_jobs=10)
         begun = self.call("POST", "/schedules/w/backfill", day)

@@ -61,6 +61,32 @@ class Rehearsal(unittest.TestCase):
         self.assertEqual([job["slot"] for job in Sink.jobs[7:]], ["2026-04-06T07:00:00.000Z"])  # the latest alone
         server.check_answers()
 
+    def test_a_month_is_pruned_like_a_real_one(self):
+        server = self.rehearse("2026-03-01T00:00:00Z@0")
+        first = server.post(T + "/jobs", {"type": "work"}).json["id"]
+        leased = server.post(T + "/leases", {"worker": "w", "types": ["work"]}).json["items"][0]
+        self.assertEqual(server.post(f"{T}/jobs/{first}/complete", {"token": leased["token"]}).status, 200)
+        self.assertEqual(server.post("/v1/clock", {"advance": "6d"}).status, 200)
+        self.assertEqual(server.get(f"{T}/jobs/{first}").status, 200)
+        self.assertEqual(server.post("/v1/clock", {"advance": "25d"}).status, 200)
+        self.assertEqual(server.get(f"{T}/jobs/{first}").status, 404)
+        server.check_answers()
+
+    def test_what_was_missed_is_shown_on_its_own_days(self):
+        server = self.rehearse("2026-03-27T23:30:00Z@0")
+        for name, trigger in (("hourly", {"kind": "cron", "cron": "0 * * * *"}), ("daily", {"kind": "daily", "at": "01:30"})):
+            self.assertEqual(server.put(f"{T}/schedules/{name}", {"trigger": trigger, "timezone": "Europe/London",
+                                                                  "misfire": {"policy": "skip"}, "job": {"type": "work"}}).status, 201)
+        self.assertEqual(server.post("/v1/clock", {"to": "2026-03-31T22:30:00Z", "jump": True}).status, 200)
+        for name, wanted in (("hourly", (24, 23, 24, 24)), ("daily", (1, 1, 1, 1))):
+            shown = [server.get(f"{T}/schedules/{name}/outcomes?date=2026-03-{day}").json for day in (28, 29, 30, 31)]
+            self.assertEqual(tuple(day["counts"]["missed"] for day in shown), wanted, name)
+            listed = server.get(f"{T}/schedules/{name}/outcomes/items").json["items"]
+            self.assertEqual(sum(item["count"] for item in listed), sum(wanted))
+            minutes = {minute for day in shown for minute, _, _ in day["by_due_minute"]}
+            self.assertEqual(minutes, {90} if name == "daily" else {60 * hour for hour in range(24)})
+        server.check_answers()
+
     def test_a_clock_that_runs(self):
         server = self.rehearse("2026-03-27T12:00:00Z@3600")
         made = server.post(T + "/jobs", {"type": "work", "delay": "20m"}).json

@@ -80,6 +80,37 @@ class Schedules(unittest.TestCase):
         self.ends("counted", "complete")
         self.assertEqual(self.results(path), ("success", 0, None))
 
+    def test_what_is_parked_is_seen_at_once(self):
+        """In the schedule, its subject, both lists and both explanations."""
+        path = self.windows("parking")
+        self.put(path, "a")
+        job = self.ends("parking", "fail", error="boom", permanent=True)
+        self.assertEqual(self.results(path), ("dlq", 1, "boom"))
+        listed = {one["name"]: one for one in self.ok(self.server.get(T + "/schedules"))["items"]}["parking"]
+        self.assertEqual((listed["last_outcome"], listed["error_count"], listed["last_error"]), ("dlq", 1, "boom"))
+        for one in (self.ok(self.server.get(path + "/subjects/a")), *self.ok(self.server.get(path + "/subjects?status=dlq"))["items"]):
+            self.assertEqual((one["subject"], one["status"], one["error_count"], one["last_error"], one["last_run_at"]),
+                             ("a", "dlq", 1, "boom", None))
+        self.assertEqual(self.ok(self.server.get(path + "/subjects?status=success"))["items"], [])
+        for explained in (self.ok(self.server.get(path + "/explain")), self.ok(self.server.get(path + "/subjects/a/explain"))):
+            self.assertIn("1 in a row went wrong, the last one is parked: boom", explained["summary"])
+            self.assertIn("dlq", [step["why"] for step in explained["steps"]])
+        # Given up, it is not counted twice; a success ends the row.
+        self.ok(self.server.post(f"{T}/jobs/{job['id']}/cancel"))
+        self.assertEqual(self.results(path), ("cancelled", 1, "boom"))
+        self.ends("parking", "complete")
+        self.assertEqual(self.results(path), ("success", 0, None))
+
+    def test_without_subjects_too(self):
+        path = f"{T}/schedules/alone"
+        self.ok(self.server.put(path, {"trigger": {"kind": "every", "every": "1s"}, "job": {"type": "alone", "max_attempts": 1}}), 201)
+        self.ends("alone", "fail", error="boom")
+        self.assertEqual(self.results(path), ("dlq", 1, "boom"))
+        state = self.ok(self.server.get(path))["state"]
+        self.assertEqual((state["status"], state["error_count"], state["last_error"]), ("dlq", 1, "boom"))
+        self.assertIn("the last one is parked: boom", self.ok(self.server.get(path + "/explain"))["summary"])
+        self.ok(self.server.call("DELETE", path), 204)
+
     def test_a_list_shows_the_gaps_of_each(self):
         path = self.windows("gappy")
         self.put(path, "a", "b")

@@ -226,7 +226,7 @@ class Slo(unittest.TestCase):
             dlq = self.state(server)["dlq"]
             self.assertEqual((dlq["value"], dlq["threshold"], dlq["unit"], dlq["due_bucket"]), (2, 0, "jobs", None))
             self.assert_measured(server, {"dlq"})
-            server.post("/v1/tenants/default/jobs/bulk", {"action": "discard", "filter": {}})
+            server.post("/v1/tenants/default/jobs/bulk", {"action": "discard", "all": True})
             self.until(lambda: self.state(server)["dlq"]["value"] == 1)
             self.looked_at_again(server, ["dlq"])
             self.assertEqual(self.state(server)["dlq"]["state"], "breached", "one is still there")
@@ -262,12 +262,17 @@ class Slo(unittest.TestCase):
         """E1 to E5: each with the fields of the seed; levels at least once a tick."""
         server = self.serve(SLOW)
         server.put(T + "/schedules/s", {"trigger": {"kind": "every", "every": "1s"}, "job": {"type": "slow"}})
+        # Due in half an hour: in its window now, whatever the time.
+        due = time.strftime("%H:%M", time.gmtime(time.time() + 1800))
+        server.put(T + "/schedules/d", {"trigger": {"kind": "delivery", "due": due}, "job": {"type": "slow"}})
+        server.put(T + "/schedules/d/subjects/ada", {})
         server.post(T + "/jobs", {"type": "broken", "max_attempts": 1})
 
         def results():
             return {(e["metadata"]["type"], e["metadata"]["result"]) for e in self.told(server, "sched.job.stop")}
         self.until(lambda: len(results()) >= 2)
         finalized = self.until(lambda: self.told(server, "sched.finalize"))
+        self.until(lambda: self.told(server, "sched.outcome"))
         told = self.told(server)
         fields = {}
         for event in told:
@@ -276,12 +281,17 @@ class Slo(unittest.TestCase):
                 ("sched.tick.stop", {"duration_ms"}, {"users_scanned", "eligible_in_window", "enqueued", "cutoff_finalized"}),
                 ("sched.queue.depth", {"depth"}, {"today"}), ("sched.executor.in_flight", {"in_flight"}, {"max_concurrency"}),
                 ("sched.job.stop", {"duration_ms"}, {"result", "error_class"}),
-                ("sched.finalize", set(), {"status", "due_bucket", "today"})):
+                ("sched.finalize", set(), {"status", "due_bucket", "today"}),
+                ("sched.outcome", set(), {"schedule", "subject", "slot", "outcome"})):
             self.assertEqual(fields[name][0], measurements, name)
             self.assertLessEqual(metadata, fields[name][1], name)
         self.assertEqual(results(), {("slow", "ok"), ("broken", "error")})
         self.assertEqual(finalized[0]["metadata"]["status"], "success")
-        self.assertTrue(0 <= finalized[0]["metadata"]["due_bucket"] < 1440)
+        self.assertEqual(finalized[0]["metadata"]["due_bucket"], int(due[:2]) * 60 + int(due[3:]))
+        self.assertEqual({e["metadata"]["schedule"] for e in self.told(server, "sched.finalize")}, {"d"})
+        self.assertEqual({e["metadata"]["schedule"] for e in self.told(server, "sched.outcome")}, {"s"})
+        durations = [e["measurements"]["duration_ms"] for e in self.told(server, "sched.tick.stop")]
+        self.assertTrue(any(value != int(value) for value in durations), durations)
         # Both levels with each tick, and ticks as often as was said: not every second, as by default, on a slow machine either.
         begun, before = time.monotonic(), len(self.told(server, "sched.queue.depth"))
         self.until(lambda: len(self.told(server, "sched.queue.depth")) >= before + 40)

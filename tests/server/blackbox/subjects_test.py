@@ -95,6 +95,7 @@ class Subjects(Case):
     # ---- One ----
     def test_the_life_of_a_subject(self):
         path = self.schedule("life", DELIVERY)
+        self.ok(self.server.put("/v1/limits/smtp", {"concurrency": 8}))
         body = {"due": "07:30", "timezone": "Europe/Paris", "priority": "high", "limits": ["smtp"], "payload": {"name": "Ada"}}
         answer = self.server.put(path + "/subjects/ada", body)
         made = self.ok(answer, 201)
@@ -255,6 +256,7 @@ class Subjects(Case):
         self.assertEqual(self.ok(self.server.post(path + "/subjects/import", raw=text))["unchanged"], 10_001)
 
     def test_windows_and_checks_are_exported_as_they_stand(self):
+        self.ok(self.server.put("/v1/limits/api", {"concurrency": 8}))
         for kind, definition, items in (
                 ("w", WINDOWS, [{"subject": "a", "interval": "2h", "mode": "quick", "cursor_end": "2026-01-01T00:00:00Z"}]),
                 ("a", ADAPTIVE, [{"subject": "a", "expected_at": "2030-01-01T00:00:00Z", "priority": 2, "limits": ["api"]}, {"subject": "b"}])):
@@ -399,7 +401,10 @@ class Rehearsed(Case):
         shown = self.ok(self.server.get(f"{T}/jobs/{jobs['ada']['id']}"))
         self.assertEqual((shown["slot"], shown["max_attempts"], shown["subject"]), ("2026-03-28", None, "ada"))
         self.failed(jobs["bob"])
+        bob = self.subject(path, "bob")
+        self.assertEqual((bob["next_at"], bob["attempts"], bob["last_run_at"]), ("2026-03-28T07:40:00.000Z", 1, None))
         explained = self.ok(self.server.get(path + "/subjects/bob/explain"))
+        self.assertEqual(explained["next_at"], bob["next_at"])
         self.assertIn("day 2026-03-28 is open", explained["summary"])
         self.assertIn("failed", [step["what"] for step in explained["steps"]])
         self.assertEqual(self.ok(self.server.get(path + "/outcomes?date=2026-03-28"))["counts"]["open"], 1)

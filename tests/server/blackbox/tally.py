@@ -14,8 +14,8 @@ import uuid
 OUTCOMES = {4: "success", 5: "skipped", 6: "cancelled", 7: "cutoff_reached", 8: "missed"}
 OF_A_JOB = ("lease_lost", "rate_limited", "deferred", "late_success", "stale_ack")
 # `due`: the day and minute of deliveries. `enqueued`, `cutoff_finalized`: sums over sched.tick.stop. `parked`: came into the DLQ.
-KINDS = (*OF_A_JOB, "picked", "parked", "sched.job.stop ok", "sched.job.stop error", "sched.job.stop timeout", "sched.finalize", "due",
-         "missed", "enqueued", "cutoff_finalized")
+KINDS = (*OF_A_JOB, "picked", "parked", "sched.job.stop ok", "sched.job.stop error", "sched.job.stop timeout", "sched.finalize",
+         "sched.outcome", "due", "missed", "enqueued", "cutoff_finalized")
 EPOCH_MS = 1_577_836_800_000  # 2020
 
 
@@ -49,8 +49,9 @@ def parts_of(event, deliveries):
         yield "parked", number_of(about["id"]), 1
     elif name == "sched.finalize":
         yield name, (about["schedule"], about["subject"], about["status"]), about["count"]
-        if about["schedule"] in deliveries:
-            yield "due", (about["schedule"], about["status"], about["today"], about["due_bucket"]), about["count"]
+        yield "due", (about["schedule"], about["status"], about["today"], about["due_bucket"]), about["count"]
+    elif name == "sched.outcome":
+        yield name, (about["schedule"], about["subject"], about["outcome"]), about["count"]
     elif name == "missed":
         yield name, (about["schedule"], about["subject"]), about["count"]
     elif name == "sched.tick.stop":
@@ -96,7 +97,7 @@ def count_outcomes(store, tally, deliveries):
             "SELECT c.name, s.subject, o.outcome, o.count, coalesce(o.local_minute, o.slot / 60000000) FROM outcomes o "
             "JOIN schedules c ON c.id = o.schedule JOIN subjects s ON s.id = o.subject WHERE o.outcome IS NOT NULL"):
         status = OUTCOMES[outcome]
-        tally["sched.finalize"][schedule, subject, status] += count
+        tally["sched.finalize" if schedule in deliveries else "sched.outcome"][schedule, subject, status] += count
         if schedule in deliveries:
             day = datetime.date(1970, 1, 1) + datetime.timedelta(minute // 1440)
             tally["due"][schedule, status, day.isoformat(), minute % 1440] += count
@@ -132,7 +133,7 @@ def metrics_of(rows):
              "failed": sums["sched.job.stop error"] + sums["sched.job.stop timeout"], "deferred": sums["deferred"],
              "dlq": sums["parked"], "stalled": sums["lease_lost"]}
     counters = collections.Counter({f"carillon_jobs_{word}_total": count for word, count in words.items()})
-    for (_, _, status), count in rows["sched.finalize"].items():
+    for (_, _, status), count in (rows["sched.finalize"] + rows["sched.outcome"]).items():
         counters[f'carillon_finalized_total{{status="{status}"}}'] += count
     return dict(counters)
 

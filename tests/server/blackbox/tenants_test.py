@@ -113,8 +113,8 @@ class TenantsTest(unittest.TestCase):
         self.assertEqual(self.leased_after_a_word(server, worker), (0, 3))
         self.ok(server.put("/v1/limits/smtp", {"concurrency": 8}))
         self.assertEqual(len(self.lease(server, "acme", 2)), 2)
-        self.ok(server.call("DELETE", "/v1/limits/smtp"), 204)
         self.jobs(server, "acme", 1, limits=["smtp"])
+        self.ok(server.call("DELETE", "/v1/limits/smtp"), 204)
         self.assertEqual(len(self.lease(server, "acme", 1)), 1)
 
     def webhook_429(self, server, target):

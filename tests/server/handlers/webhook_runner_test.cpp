@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <deque>
+#include <thread>
+
 #include "base/clock.h"
 #include "engine/support/hand_node.h"
 #include "server/handlers/signature.h"
@@ -25,6 +28,7 @@ class WebhookRunnerTest : public ::testing::Test {
             .sender = sender_,
             .port = node.node().port(),
             .finished = finished_,
+            .slots = node.node().slots(),
             .target = [this](std::string_view tenant, std::string_view type) -> std::optional<WebhookTarget> {
               if (tenant != "default") return std::nullopt;
               const auto found = urls.find(std::string(type));
@@ -233,6 +237,21 @@ TEST_F(WebhookRunnerTest, WhenTheSenderEndsEveryRunComesBack) {
   runner_.reset();
   sender_.reset();
   EXPECT_EQ(finished_->take().size(), 5U);
+}
+
+TEST_F(WebhookRunnerTest, NoCallIsSentWithoutASlotOfTheNode) {  // invariant 6
+  HttpTarget target(always(http_answer(200, "{}")));
+  urls["mail"] = target.url();
+  std::deque<Slots::Slot> others;  // threads have them all
+  while (auto slot = node.node().slots()->take()) others.push_back(*std::move(slot));
+  const JobId id = begin({.type = "mail"});
+  std::this_thread::sleep_for(200ms);
+  EXPECT_TRUE(target.requests().empty());
+  EXPECT_EQ(node.node().runs().running(), 0U);
+  others.pop_front();
+  EXPECT_EQ(collect(1), 1U);
+  EXPECT_EQ(node.job(id).state, JobState::done);
+  EXPECT_TRUE(node.node().slots()->take()) << "it has given it back";
 }
 
 TEST_F(WebhookRunnerTest, ASplitRunnerSendsEachItsWay) {

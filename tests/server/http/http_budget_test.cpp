@@ -261,6 +261,39 @@ TEST(HttpBudget, AnswersThatNobodyReadsAreCounted) {
   expect_nothing_left(test);
 }
 
+// What would find no room is not worked out.
+TEST(HttpBudget, WhoDoesNotReadIsRefusedByTheHeadOnceThereIsNoRoom) {
+  TestServer test({}, name_payer);
+  std::atomic<int> made = 0;
+  test.on_other = [&](HttpRequest, Reply reply) {
+    ++made;
+    reply->send({.body = std::string(8'000'000, 'x')});
+  };
+  std::vector<RawClient> unread;
+  for (int i = 0; i < 40; ++i) {
+    unread.push_back(test.connect());
+    unread.back().send(get("/large", "Payer: a\r\n"));
+  }
+  // The first 25 fill what a key has for answers, 192 MiB.
+  RawClient last = test.connect();
+  ASSERT_TRUE(eventually([&] {
+    last.send(get("/large", "Payer: a\r\n"));
+    return last.response().status == 429;
+  }));
+  const int before = made;
+  for (int i = 0; i < 20; ++i) {
+    RawClient more = test.connect();
+    more.send(get("/large", "Payer: a\r\n"));
+    EXPECT_EQ(more.response().status, 429);
+  }
+  EXPECT_EQ(made, before);
+  RawClient other = test.connect();
+  other.send(get("/echo", "Payer: b\r\n"));
+  EXPECT_EQ(other.response().status, 200);
+  for (RawClient& client : unread) client.reset();
+  expect_nothing_left(test);
+}
+
 TEST(HttpBudget, CallsOfOneKeyUnderWayAreBounded) {
   TestServer test({.budget = {.calls_each = 3}}, name_payer);
   std::vector<RawClient> clients;
@@ -292,13 +325,15 @@ TEST(HttpBudget, ConnectionsOfOneAddressAreBounded) {
   TestServer test({.connections_max = 10, .connections_each = 2});
   RawClient first = test.connect();
   const RawClient second = test.connect();
-  ASSERT_TRUE(eventually([&] { return test.server->connections() == 2; }));
+  first.send(get("/park"));
+  second.send(get("/park"));
+  ASSERT_TRUE(test.parked.wait(2));
   RawClient third = test.connect();
   const RawResponse response = third.response();
   EXPECT_EQ(response.status, 503);
-  EXPECT_THAT(response.body, HasSubstr("2 connections are open from this address"));
+  EXPECT_THAT(response.body, HasSubstr("2 connections are open without a key from this address"));
   EXPECT_EQ(response.headers.at("retry-after"), "1");
-  first.close();
+  first.reset();
   EXPECT_TRUE(eventually([&] {
     RawClient next = test.connect();
     next.send(get("/echo"));

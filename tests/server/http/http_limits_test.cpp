@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <iterator>
@@ -111,10 +112,10 @@ TEST(HttpLimits, ConnectionsAboveTheLimitAreToldSo) {
   TestServer test({.connections_max = 2});
   RawClient first = test.connect();
   RawClient second = test.connect();
-  first.send(get("/echo"));
-  second.send(get("/echo"));
-  EXPECT_EQ(first.response().status, 200);
-  EXPECT_EQ(second.response().status, 200);
+  // Who is being served keeps his place.
+  first.send(get("/park"));
+  second.send(get("/park"));
+  ASSERT_TRUE(test.parked.wait(2));
   for (int i = 0; i < 100; ++i) {
     RawClient third = test.connect();
     third.send(get("/echo"));
@@ -123,12 +124,64 @@ TEST(HttpLimits, ConnectionsAboveTheLimitAreToldSo) {
     EXPECT_THAT(response.body, HasSubstr("too_many_connections"));
     EXPECT_TRUE(third.is_closed());
   }
-  first.close();
+  first.reset();
   EXPECT_TRUE(eventually([&] {
     RawClient next = test.connect();
     next.send(get("/echo"));
     return next.response().status == 200;
   }));
+}
+
+// Who sends many calls at once does not have them all handed out before anybody else is heard.
+TEST(HttpLimits, CallsOfOneConnectionTakeTurnsWithThoseOfOthers) {
+  TestServer test({.pipelined_max = 100});
+  Signal begun;
+  Signal sent;
+  std::vector<std::string> order;  // the net thread's, until all are answered
+  test.on_other = [&](const HttpRequest& request, const Reply& reply) {
+    if (order.empty()) {
+      begun.raise();
+      sent.wait();
+    }
+    order.push_back(request.path);
+    reply->send({});
+  };
+  RawClient other = test.connect();
+  other.send(get("/echo"));
+  EXPECT_EQ(other.response().status, 200);
+  RawClient many = test.connect();
+  std::string calls;
+  for (int i = 0; i < 100; ++i) calls += get("/many");
+  many.send(calls);
+  ASSERT_TRUE(begun.wait());
+  other.send(get("/other"));
+  sent.raise();
+  EXPECT_EQ(other.response().status, 200);
+  for (int i = 0; i < 100; ++i) ASSERT_EQ(many.response().status, 200);
+  const auto place = std::ranges::find(order, "/other") - order.begin();
+  EXPECT_LT(place, 20);
+  EXPECT_EQ(order.size(), 101U);
+}
+
+// The server would else spend its time on what it does not want to know.
+TEST(HttpLimits, WhatRefusedClientsSendIsReadAtAPace) {
+  TestServer test({.body_max = 10});
+  constexpr std::size_t kBytes = std::size_t{2} << 20U;
+  const std::string body(kBytes, 'x');
+  const auto began = std::chrono::steady_clock::now();
+  std::vector<std::thread> senders;
+  for (int i = 0; i < 6; ++i) {
+    senders.emplace_back([&] {
+      RawClient client = test.connect();
+      client.send(fmt::format("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n", kBytes));
+      client.send(body);
+      EXPECT_EQ(client.response().status, 413);
+    });
+  }
+  for (std::thread& sender : senders) sender.join();
+  EXPECT_TRUE(eventually([&] { return test.server->connections() == 0; }));
+  // 12 MiB at 64 MiB a second.
+  EXPECT_GE(std::chrono::steady_clock::now() - began, 120ms);
 }
 
 // The sanitizer needs a free file itself, to see whether memory can be read.

@@ -27,7 +27,8 @@ SELECT id, state, lane, type, priority, run_at, attempts, token, deadline, later
   FROM jobs WHERE id > ?1 ORDER BY id LIMIT ?2
 
 -- name: ready_above
-SELECT id, state, lane, type, priority, run_at, options IS NOT NULL, later FROM jobs WHERE id > ?1 ORDER BY id LIMIT ?2
+SELECT id, state, lane, type, priority, run_at, options IS NOT NULL, later, attempts
+  FROM jobs WHERE id > ?1 ORDER BY id LIMIT ?2
 
 -- name: long_payload
 SELECT payload FROM payloads WHERE job = ?1
@@ -45,7 +46,7 @@ INSERT INTO later (run_at, job) VALUES (?1, ?2)
 DELETE FROM later WHERE run_at = ?1 AND job = ?2
 
 -- name: far_off
-SELECT j.id, j.lane, j.type, j.priority, j.run_at, j.options IS NOT NULL
+SELECT j.id, j.lane, j.type, j.priority, j.run_at, j.options IS NOT NULL, j.attempts
   FROM later l JOIN jobs j ON j.id = l.job
  WHERE l.run_at > ?1 AND l.run_at <= ?2 AND NOT EXISTS (SELECT 1 FROM leases e WHERE e.job = j.id)
  ORDER BY l.run_at, l.job LIMIT ?3
@@ -101,29 +102,29 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
 DELETE FROM attempts WHERE job = ?1
 
 -- name: lease
-SELECT job, token, attempt, worker, in_process, claimed_at, length, until, timeout_at FROM leases WHERE job = ?1
+SELECT job, token, attempt, worker, in_process, claimed_at, length, until, timeout_at, ahead FROM leases WHERE job = ?1
 
 -- name: leased_job
 SELECT j.id, j.state, j.lane, j.type, j.priority, j.run_at, j.attempts, j.token, j.deadline, j.later, j.schedule,
        j.subject, j.slot, j.options, j.detail, e.job, e.token, e.attempt, e.worker, e.in_process, e.claimed_at,
-       e.length, e.until, e.timeout_at
+       e.length, e.until, e.timeout_at, e.ahead
   FROM leases e CROSS JOIN jobs j ON j.id = e.job WHERE e.job = ?1
 
 -- name: insert_lease
-INSERT INTO leases (job, token, attempt, worker, in_process, claimed_at, length, until, timeout_at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING
+INSERT INTO leases (job, token, attempt, worker, in_process, claimed_at, length, until, timeout_at, ahead)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT DO NOTHING
 
 -- name: update_lease
-UPDATE leases SET until = ?2, timeout_at = ?3 WHERE job = ?1
+UPDATE leases SET until = ?2, timeout_at = ?3, ahead = ?4 WHERE job = ?1
 
 -- name: delete_lease
 DELETE FROM leases WHERE job = ?1
 
 -- name: leases
-SELECT job, token, attempt, worker, in_process, claimed_at, length, until, timeout_at FROM leases ORDER BY job
+SELECT job, token, attempt, worker, in_process, claimed_at, length, until, timeout_at, ahead FROM leases ORDER BY job
 
 -- name: leases_out
-SELECT job, token, attempt, worker, in_process, claimed_at, length, until, timeout_at
+SELECT job, token, attempt, worker, in_process, claimed_at, length, until, timeout_at, ahead
   FROM leases WHERE until <= ?1 ORDER BY job LIMIT ?2
 
 -- The boot clock of an earlier run means nothing: what is left of a lease is its length, and a handler that died with
@@ -142,10 +143,11 @@ INSERT OR REPLACE INTO keys (tenant, type, key, job, payload_hash, held_until) V
 DELETE FROM keys WHERE tenant = ?1 AND type = ?2 AND key = ?3
 
 -- name: effect
-SELECT job, token, done, result, at FROM effects WHERE tenant = ?1 AND key = ?2
+SELECT job, token, done, result, at, in_doubt FROM effects WHERE tenant = ?1 AND key = ?2
 
 -- name: put_effect
-INSERT OR REPLACE INTO effects (tenant, key, job, token, done, result, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+INSERT OR REPLACE INTO effects (tenant, key, job, token, done, result, at, in_doubt)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
 
 -- name: delete_effect
 DELETE FROM effects WHERE tenant = ?1 AND key = ?2

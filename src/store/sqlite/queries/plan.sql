@@ -149,6 +149,11 @@ DELETE FROM outcomes WHERE schedule = ?1 AND subject = ?2 AND slot = ?3
 INSERT INTO outcome_counts (schedule, day, minute, outcome, count) VALUES (?1, ?2, ?3, ?4, ?5)
 ON CONFLICT DO UPDATE SET count = count + excluded.count
 
+-- State 1, queued, stands for open; 3 is dlq.
+-- name: open_on_days
+SELECT coalesce(sum(count), 0) FROM outcome_counts
+ WHERE schedule = ?1 AND day BETWEEN ?2 AND ?3 AND outcome IN (1, 3)
+
 -- name: delete_outcome_counts
 DELETE FROM outcome_counts WHERE schedule = ?1 AND day < ?2
 

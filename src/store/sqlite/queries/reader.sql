@@ -22,7 +22,7 @@ SELECT id, state, lane, type, priority, run_at, attempts, token, deadline, 0, sc
 SELECT payload FROM payloads WHERE job = ?1
 
 -- name: view_lease
-SELECT job, token, attempt, worker, in_process, claimed_at, length, until, timeout_at FROM leases WHERE job = ?1
+SELECT job, token, attempt, worker, in_process, claimed_at, length, until, timeout_at, ahead FROM leases WHERE job = ?1
 
 -- name: view_attempts
 SELECT job, token, number, result, worker, started_at, finished_at, error_class, error

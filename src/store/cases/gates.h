@@ -1,0 +1,14 @@
+// What gates have done to a job while nothing was written of it.
+#pragma once
+
+#include "store/cases/context.h"
+
+namespace carillon {
+
+// The job stops waiting as it did: it ends, or its time is another one from now on. What gates did to it until then
+// stands in its detail, each closing once; those that are closed still are told as well.
+void fold_closings(Context& context, const JobRow& row, JobDetail& detail, Instant until);
+// Adds one more, and keeps the last 20.
+void add_deferral(JobDetail& detail, DeferralRecord deferral);
+
+}  // namespace carillon
