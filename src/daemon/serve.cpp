@@ -2,7 +2,6 @@
 
 #include <carillon/version.h>
 #include <fmt/format.h>
-#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,6 +20,7 @@
 #include "daemon/data_files.h"
 #include "daemon/first_key.h"
 #include "daemon/key_file.h"
+#include "daemon/memory_return.h"
 #include "daemon/open_files.h"
 #include "daemon/own_handlers.h"
 #include "daemon/rehearsal_mark.h"
@@ -50,13 +50,7 @@ namespace {
 
 using namespace carillon::server;
 
-// When memory is given back, and from how much on that is worth it.
-constexpr auto kMemoryLook = std::chrono::seconds(1);
-constexpr std::size_t kMemoryWorth = std::size_t{16} << 20U;
-constexpr int kLargeBlock = 1 << 20;
-// Of each of the allocator's arenas, of which every thread may have one. What it keeps at their ends no `malloc_trim`
-// gives back.
-constexpr int kKeptMemory = 4 << 20;
+constexpr std::chrono::seconds kMemoryLook(1);
 // One key leaves a thread to the others. Bodies are read by one thread a key, calls without a key by few: else one who
 // sends as fast as he can would take every core.
 constexpr WorkPool::Options kPool{
@@ -168,7 +162,7 @@ class Server {
     host_.start();
     TRY(http_->start());
     keep_streams_alive();
-    give_memory_back();
+    give_memory_back(kMemoryLook);
     watch_objectives();
     watch_quotas();
     LogLine line(LogLevel::info, "started");
@@ -350,16 +344,10 @@ class Server {
     return std::max<std::uint32_t>(1, static_cast<std::uint32_t>(part));
   }
 
-  // What large bodies and answers took stays with the allocator, in pieces, unless it is told to let go.
-  void give_memory_back() {
-    timers_.after(kMemoryLook, [this] {
-      const HttpServer::UnderWay under_way = http_->under_way();
-      most_under_way_ = std::max(most_under_way_, under_way.peak);
-      if (most_under_way_ >= kMemoryWorth && under_way.bytes < most_under_way_ / 4) {
-        most_under_way_ = 0;
-        pool_.run([] { malloc_trim(0); });
-      }
-      give_memory_back();
+  void give_memory_back(std::chrono::milliseconds next) {
+    timers_.after(next, [this] {
+      // It takes the allocator's locks, and timers must be quick.
+      if (!pool_.run([this] { give_memory_back(give_kept_memory_back()); })) give_memory_back(kMemoryLook);
     });
   }
 
@@ -439,18 +427,8 @@ class Server {
   Services services_;
   std::unique_ptr<Api> api_;
   std::unique_ptr<HttpServer> http_;
-  std::size_t most_under_way_ = 0;  // bytes, since memory was given back
   bool made_key_ = false;
 };
-
-// Large blocks come from the system and go back to it one by one: what the allocator keeps of them in pieces, or gives
-// out beyond what is used, would be memory that no budget counts. By default it learns to keep them.
-void give_large_blocks_back() {
-  // NOLINTBEGIN(concurrency-mt-unsafe): no thread has been started
-  mallopt(M_MMAP_THRESHOLD, kLargeBlock);
-  mallopt(M_TRIM_THRESHOLD, kKeptMemory);
-  // NOLINTEND(concurrency-mt-unsafe)
-}
 
 Result<void> run(const ServeFlags& flags, const LoadedConfig& loaded, const Signals& signals, Log& log) {
   for (const std::string& warning : loaded.warnings) log.write({LogLevel::warn, warning});
