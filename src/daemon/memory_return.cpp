@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <ctime>
 #include <fstream>
 
 namespace carillon::daemon {
@@ -15,7 +16,7 @@ using std::chrono::milliseconds;
 constexpr std::size_t kKeptMax = std::size_t{24} << 20U;
 constexpr milliseconds kLookAgainMin(1'000);
 constexpr milliseconds kLookAgainMax(60'000);
-constexpr int kLookShare = 1'000;
+constexpr int kLookShare = 100;
 
 constexpr int kLargeBlock = 1 << 20;
 // Of each of the allocator's arenas, of which every thread may have one. What it keeps at their ends no `malloc_trim`
@@ -30,6 +31,13 @@ std::size_t resident_memory() {
   std::size_t shared = 0;
   if (!(file >> size >> resident >> shared) || resident < shared) return 0;
   return (resident - shared) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+// How long this thread has run, whatever else the machine does.
+std::chrono::nanoseconds thread_time() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
 }  // namespace
@@ -49,9 +57,13 @@ std::size_t kept_memory() {
 }
 
 milliseconds give_kept_memory_back() {
-  const auto begin = std::chrono::steady_clock::now();
-  if (kept_memory() > kKeptMax) malloc_trim(0);
-  const auto took = std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - begin);
+  const std::chrono::nanoseconds begin = thread_time();
+  const std::size_t kept = kept_memory();
+  if (kept > kKeptMax) {
+    malloc_trim(0);
+    if (kept_memory() < kept - kept / 4) return kLookAgainMin;  // it was worth its time
+  }
+  const auto took = std::chrono::duration_cast<milliseconds>(thread_time() - begin);
   return std::clamp(took * kLookShare, kLookAgainMin, kLookAgainMax);
 }
 

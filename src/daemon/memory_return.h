@@ -1,7 +1,7 @@
 // Memory that was freed goes back to the system, soon after whatever took it is over.
 //
-// The allocator keeps what is freed in pieces, and no budget knows how much: parsed bodies, names and parked calls are not
-// counted by their bytes on the wire. So what it keeps is measured, not guessed from what was taken in.
+// The allocator keeps what is freed in pieces, and no budget knows how much: parsed bodies, names and parked calls are
+// not counted by their bytes on the wire. So what it keeps is measured, not guessed from what was taken in.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,8 @@ void give_large_blocks_back();
 // Bytes that are resident although nobody uses them.
 std::size_t kept_memory();
 
-// Gives back what is kept, if that is worth it, and says when to look again: looking takes a thousandth of the time at most.
+// Gives back what is kept, if that is worth it, and says when to look again: looking in vain takes a hundredth of the
+// time at most.
 std::chrono::milliseconds give_kept_memory_back();
 
 }  // namespace carillon::daemon

@@ -159,7 +159,10 @@ class Node {
 
   const PullDesk& desk() const { return desk_; }
   PullWorkers& workers() { return desk_.workers(); }                     // any thread
-  void forget_pull(PullCallPtr call) { desk_.forget(std::move(call)); }  // any thread
+  void forget_pull(PullCallPtr call) {  // any thread
+    desk_.forget(std::move(call));
+    bell_->ring();
+  }
   const RunTable& runs() const { return runs_; }
   const Dispatcher& dispatcher() const { return dispatcher_; }
   // How many jobs are queued and due, of all or of one tenant: the one number of what waits. On the driver's thread.

@@ -40,6 +40,8 @@ void PullDesk::drop_idle_groups() {
 
 void PullDesk::add(const PullCallPtr& call, Dispatcher& dispatcher, BootTime boot) {
   take_forgotten_out();
+  // Who has gone by now was forgotten before it stood here, and nobody would take it out. Who goes after this is.
+  if (!call->is_waiting() && !reopened(Hole::gone_calls_wait)) return;
   auto found = groups_.find(call->request.filter);
   if (found == groups_.end()) {
     drop_idle_groups();

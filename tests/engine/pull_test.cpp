@@ -268,6 +268,22 @@ TEST_P(Pulls, CallsWhoseCallersLeaveAreForgotten) {
   EXPECT_EQ(node->node().desk().in_line(), 0U);
 }
 
+// Between the look whether it still waits and its place in the line: who forgets it finds it nowhere yet.
+TEST_P(Pulls, ACallWhoseCallerLeavesWhileItTakesItsPlaceIsForgotten) {
+  auto call = std::make_shared<PullCall>();
+  call->request = {.worker = "ada", .wait = 30s};
+  node->node().post<void>(
+      [&](Round& round) -> Result<void> {
+        EXPECT_TRUE(call->forget());
+        node->node().forget_pull(call);
+        node->node().add_pull(round, call);
+        return {};
+      },
+      [](const Result<void>&) {});
+  node->settle_down();
+  EXPECT_EQ(node->node().desk().in_line(), 0U);
+}
+
 TEST_P(Pulls, AJobLeasedToACallThatGoesThatMomentIsHandedBack) {
   ASSERT_TRUE(node->client().put_limit("", "slow", R"({"rate":1,"per":"1h","burst":1})").has_value());
   const PullAnswer gone = node.ask({.wait = 30s});
