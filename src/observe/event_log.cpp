@@ -31,7 +31,10 @@ Result<EventLog> EventLog::open(const std::string& path) {
 }
 
 EventLog::EventLog(EventLog&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)), lost_(other.lost_.load()) {}
+    : fd_(std::exchange(other.fd_, -1)),
+      path_(std::move(other.path_)),
+      news_(std::move(other.news_)),
+      lost_(other.lost_.load()) {}
 
 EventLog::~EventLog() {
   if (fd_ >= 0) close(fd_);
@@ -43,12 +46,18 @@ Result<void> EventLog::reopen() {
   const bool replaced = dup3(fd, fd_, O_CLOEXEC) >= 0;
   const int error = errno;
   close(fd);
-  if (replaced) return {};
+  if (replaced) {
+    is_fresh_ = true;
+    return {};
+  }
   return failed(ErrorCode::unavailable, fmt::format("cannot write the event log {}: {}", carillon::quoted(path_),
                                                     std::generic_category().message(error)));
 }
 
 void EventLog::hear(const Event& event) {
+  // What is in another file is not known in this one.
+  if (is_fresh_.exchange(false)) news_.forget();
+  if (!news_.is_news(event)) return;
   const std::string line = to_json_line(event) + "\n";
   std::string_view left = line;
   while (!left.empty()) {

@@ -1,4 +1,5 @@
-// The event log: each event as one line of JSON, in the order in which they happened.
+// The event log: each event as one line of JSON, in the order in which they happened. Of the samples that come with
+// every tick only those that say something: a server that does nothing writes nothing.
 //
 // A line is handed to the system before the next event is heard. A disk that does not take it costs lines, counted, and
 // never jobs.
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "observe/tick_news.h"
 
 namespace carillon {
 
@@ -37,6 +39,8 @@ class EventLog {
 
   int fd_;
   std::string path_;
+  TickNews news_;  // of the engine's thread
+  std::atomic<bool> is_fresh_ = false;
   std::atomic<std::uint64_t> lost_ = 0;
 };
 
