@@ -38,8 +38,8 @@ GivenValue plain(std::string text) { return {.kind = GivenValue::Kind::plain, .t
 
 std::unexpected<Error> wrong_value(const Setting& setting, const Given& given, std::string_view allowed) {
   return invalid_configuration(fmt::format("{} = {} ({}): must be {}", given.name->key,
-                                           setting.is_secret ? "(not shown)" : shown(given.value), given.origin,
-                                           allowed));
+                                           setting.is_secret ? "(not shown)" : without_password(shown(given.value)),
+                                           given.origin, allowed));
 }
 
 // What a setting is called everywhere, for a name that nobody knows.

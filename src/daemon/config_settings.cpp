@@ -178,8 +178,8 @@ Setting choice(SettingName name, std::string help, const std::array<std::pair<st
 
 Result<void> check_db(const std::string& url) {
   const bool names_file = url.starts_with("sqlite:") && url.size() > std::string_view("sqlite:").size();
-  if (names_file || url == "memory:" || url.starts_with("postgres://") || url.starts_with("postgresql://")) return {};
-  return invalid_request("sqlite:PATH, postgres://… or memory:");
+  if (names_file || url == "memory:") return {};
+  return invalid_request("sqlite:PATH or memory:");
 }
 
 // A folder can be opened, but not read.

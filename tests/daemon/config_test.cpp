@@ -223,7 +223,9 @@ const std::vector<Bound>& bounds() {
       {"dlq_max", {"0", "1000000000"}, {"-1", "1000000001"}},
       {"stalled_max", {"0", "1000000000"}, {"-1", "many"}},
       {"breach_consecutive", {"1", "1000"}, {"0", "1001"}},
-      {"db", {"sqlite:x.db", "memory:", "postgres://ada@db/jobs"}, {"sqlite:", "x.db", "mysql://x"}},
+      {"db",
+       {"sqlite:x.db", "memory:"},
+       {"sqlite:", "x.db", "postgres://ada@db/jobs", "postgresql://db/jobs", "mysql://x"}},
       {"listen",
        {"127.0.0.1:0", "127.8.8.8:65535", "[::1]:7440", "localhost:80", "[::ffff:127.0.0.1]:80"},
        {"127.0.0.1", ":80", "::1:80", "127.0.0.1:65536", "127.0.0.1:http", "example.com:80", "[::1]", "[127.0.0.1]:80",
@@ -298,7 +300,7 @@ TEST(Config, AnAddressBeyondThisMachineNeedsAProxyInFront) {
 TEST(Config, ARehearsalClockGoesOnlyWithSqlite) {
   const std::string clock = "2026-03-28T23:00:00Z@600";
   EXPECT_EQ(config_of({.flags = {{"clock", clock}}}).clock->speed, 600);
-  EXPECT_THAT(refusal_of({.flags = {{"clock", clock}, {"db", "postgres://db/jobs"}}}), HasSubstr("sqlite:PATH"));
+  EXPECT_THAT(refusal_of({.flags = {{"clock", clock}, {"db", "memory:"}}}), HasSubstr("sqlite:PATH"));
 }
 
 // ---- The file -----------------------------------------------------------------------------------------------------
@@ -344,11 +346,17 @@ TEST(Config, AMistypedVariableIsAWarning) {
 
 TEST(Config, SecretsAreNeverShown) {
   const std::string key = "ops.0123456789abcdef0123456789abcdef";
-  const LoadedConfig loaded =
-      value_of(load({.environment = {{"CARILLON_ADMIN_KEY", key}, {"CARILLON_DB", "postgres://ada:hunter2@db/jobs"}}}));
+  const LoadedConfig loaded = value_of(load({.environment = {{"CARILLON_ADMIN_KEY", key}}}));
   EXPECT_EQ(loaded.config.admin_key, key);
-  EXPECT_THAT(config_json(loaded), AllOf(Not(HasSubstr(key)), Not(HasSubstr("hunter2")), HasSubstr("ada:***@db")));
+  EXPECT_THAT(config_json(loaded), Not(HasSubstr(key)));
   EXPECT_THAT(refusal_of({.environment = {{"CARILLON_ADMIN_KEY", "hunter2"}}}), Not(HasSubstr("hunter2")));
+  EXPECT_THAT(refusal_of({.environment = {{"CARILLON_DB", "postgres://ada:hunter2@db/jobs"}}}),
+              AllOf(Not(HasSubstr("hunter2")), HasSubstr("ada:***@db")));
+}
+
+TEST(Config, AStoreIsOfferedOnceItExists) {
+  const std::string refusal = refusal_of({.flags = {{"db", "postgres://db/jobs"}}});
+  EXPECT_THAT(refusal, HasSubstr("must be sqlite:PATH or memory:"));
 }
 
 TEST(Config, AFileThatIsNamedMustBeThere) {

@@ -64,7 +64,7 @@ struct Services {
   std::function<std::string(const std::vector<std::string>&, std::optional<std::uint64_t> parked)> slo_of;
   std::function<std::optional<Counters>(const std::vector<std::string>&)> totals_of;
   Rehearsal* rehearsal = nullptr;        // only if this server rehearses
-  std::string store_kind;                // sqlite, postgres, memory
+  std::string store_kind;                // sqlite, memory
   bool behind_proxy = false;             // browsers come by TLS
   std::function<std::uint16_t()> port;   // that it listens on
   RequestWatch on_request;               // nobody, if it is empty
