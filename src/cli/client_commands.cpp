@@ -312,6 +312,11 @@ class Builder : private CommandTree {
         ->add_option_function<std::string>(
             "--db", [request](const std::string& url) { request->flags.values["db"] = url; }, "Its database")
         ->type_name("URL");
+    command
+        ->add_option_function<std::string>(
+            "--event-log", [request](const std::string& path) { request->flags.values["event_log"] = path; },
+            "Its event log")
+        ->type_name("FILE");
     command->add_flag("--offline", request->offline, "Only this machine");
     add_options(*command);
     command->callback([request, options = options(), &exit_code = exit_code()] {

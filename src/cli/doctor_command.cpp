@@ -98,7 +98,34 @@ Finding check_file(const fs::path& file) {
     return {"database", Health::warning,
             fmt::format("{} can be read by every user of this machine; payloads stand in it (chmod 600)", name)};
   }
-  return {"database", Health::ok, fmt::format("{}, {} KiB", name, size >> 10)};
+  return {"database", Health::ok, name};
+}
+
+// 120 KiB, 38.2 MiB
+std::string size_text(std::uintmax_t bytes) {
+  constexpr double kMebi = 1 << 20;
+  if (bytes < (std::uintmax_t{1} << 20)) return fmt::format("{} KiB", (bytes + 1023) >> 10);
+  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / kMebi);
+}
+
+// A file that is not there takes nothing.
+std::uintmax_t size_of(const fs::path& file) {
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(file, error);
+  return error ? 0 : size;
+}
+
+// What the data takes, with the log that SQLite writes ahead of it, and the event log.
+Finding check_size(const std::optional<fs::path>& database, const std::optional<std::string>& event_log) {
+  std::string says;
+  if (database) {
+    const fs::path ahead = database->string() + "-wal";
+    says = fmt::format("database {}, its write-ahead log {}", size_text(size_of(*database)), size_text(size_of(ahead)));
+  }
+  if (!says.empty()) says += ", ";
+  says += event_log ? fmt::format("event log {} {}", carillon::quoted(*event_log), size_text(size_of(*event_log)))
+                    : "no event log";
+  return {"size", Health::ok, std::move(says)};
 }
 
 // Whether a process holds the lock that the store takes; gives it back at once if none does.
@@ -182,6 +209,9 @@ std::vector<Finding> check_machine(const DoctorRequest& request, Instant now) {
     findings.push_back(check_file(file));
     findings.push_back(check_lock(file));
     findings.push_back(check_space(file));
+    findings.push_back(check_size(file, loaded->config.event_log));
+  } else if (loaded) {
+    findings.push_back(check_size(std::nullopt, loaded->config.event_log));
   }
   findings.push_back(check_clock(now));
   findings.push_back(check_zones());

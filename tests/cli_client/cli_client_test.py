@@ -627,6 +627,19 @@ class Doctor(ClientTest):
         ran = self.run_cli("doctor", "--server", "http://127.0.0.1:1")
         self.assertEqual((ran.code, self.findings(ran)["server"][0]), (FAILED, "problem"))
 
+    def test_how_much_database_and_logs_take(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path, events = os.path.join(folder, "x.db"), os.path.join(folder, "events")
+            for name, size in ((path, 3 << 20), (path + "-wal", 40 << 10), (events, 5_000)):
+                with open(name, "wb") as file:
+                    file.write(b"SQLite format 3\0".ljust(size, b"\0"))
+            os.chmod(path, 0o600)
+            with_log = self.findings(self.run_cli("doctor", "--offline", "--db", "sqlite:" + path, "--event-log", events))
+            self.assertEqual(with_log["size"], ("ok", f'database 3.0 MiB, its write-ahead log 40 KiB, event log "{events}" 5 KiB'))
+            self.assertEqual(with_log["database"], ("ok", f'"{path}"'))
+            without = self.findings(self.run_cli("doctor", "--offline", "--db", f"sqlite:{folder}/y.db"))
+            self.assertEqual(without["size"], ("ok", "database 0 KiB, its write-ahead log 0 KiB, no event log"))
+
     def test_what_is_wrong_on_this_machine(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "x.db")
