@@ -1,8 +1,9 @@
 'use strict';
 
 const at = (id) => document.getElementById(id);
-const labels = [['ready', 'Due and waiting'], ['in_flight', 'Running'], ['succeeded', 'Succeeded'], ['failed', 'Failed attempts'],
-  ['dlq', 'Parked'], ['deferred', 'Deferred'], ['stalled', 'Lost leases'], ['missed', 'Missed']];
+// What is, of the tenants that the key may see. What has happened since the start is for /metrics.
+const labels = [['ready', 'Due now'], ['later', 'Later'], ['waiting', 'Waiting for others'], ['processing', 'Running'],
+  ['dlq', 'Parked'], ['workers', 'Workers']];
 
 // What went wrong, in words; '' if nothing did.
 async function signIn(body) {
@@ -27,7 +28,10 @@ function showStatus(status) {
   at('state').textContent = `${status.version}, ${status.enabled ? 'running' : 'disabled'}, ${when(status.now)}`;
   const list = at('numbers').querySelector('dl');
   list.replaceChildren();
-  const values = { ...status.totals, ready: status.ready, in_flight: status.in_flight };
+  const { ready, workers, counts } = status;
+  // Both are counted at moments of their own.
+  const later = Math.max(0, counts.queued - ready);
+  const values = { ready, later, workers, waiting: counts.waiting, processing: counts.processing, dlq: counts.dlq };
   for (const [name, label] of labels) {
     const group = document.createElement('div');
     const term = document.createElement('dt');
@@ -70,6 +74,18 @@ function showSchedules(schedules) {
   at('none').hidden = schedules.length > 0;
 }
 
+// The tenant whose schedules are shown: the one that was chosen, else the only one of the key, or `default`.
+async function tenantShown() {
+  const answer = await fetch('/v1/tenants');
+  if (!answer.ok) return null;
+  const names = (await answer.json()).items.map((one) => one.tenant);
+  const choice = at('tenant');
+  const chosen = names.includes(choice.value) ? choice.value : names.includes('default') ? 'default' : names[0];
+  choice.replaceChildren(...names.map((name) => new Option(name, name, false, name === chosen)));
+  at('tenants').hidden = names.length < 2;
+  return chosen ?? null;
+}
+
 async function refresh() {
   const status = await fetch('/v1/status');
   const signedIn = status.ok;
@@ -77,12 +93,14 @@ async function refresh() {
   at('login').hidden = signedIn;
   if (!signedIn) {
     at('trouble').hidden = true;
+    at('tenants').hidden = true;
     at('state').textContent = status.status === 401 ? 'Sign in to look.' : `The server answers ${status.status}.`;
     return;
   }
   showStatus(await status.json());
-  const schedules = await fetch('/v1/tenants/default/schedules?limit=500');
-  if (!schedules.ok) return;
+  const tenant = await tenantShown();
+  const schedules = tenant === null ? null : await fetch(`/v1/tenants/${encodeURIComponent(tenant)}/schedules?limit=500`);
+  if (!schedules?.ok) return;
   const { items } = await schedules.json();
   showTrouble(items);
   showSchedules(items);
@@ -102,6 +120,8 @@ at('login').addEventListener('submit', async (event) => {
   at('refused').textContent = refused;
   if (!refused) look();
 });
+
+at('tenant').addEventListener('change', look);
 
 at('logout').addEventListener('click', async () => {
   await fetch('/logout', { method: 'POST' });
