@@ -42,8 +42,12 @@ int main(int argc, char** argv) {
   const bool crash = argc > 1 && std::string_view(argv[1]) == "--crash";
   EventLoop loop;
   OrderBook book("orders.db");
-  auto store = carillon::open_store("sqlite:jobs.db").value();
-  carillon::Engine engine{*store, {.executor = [&](std::function<void()> work) { loop.post(std::move(work)); }}};
+  auto store = carillon::open_store("sqlite:jobs.db");
+  if (!store) {
+    std::cerr << "embedded: " << store.error().message << '\n';  // another process has it, say
+    return 1;
+  }
+  carillon::Engine engine{**store, {.executor = [&](std::function<void()> work) { loop.post(std::move(work)); }}};
 
   engine.handle("order.ship", [&](carillon::JobContext& ctx) -> carillon::Outcome {
     book.ship(ctx.payload().at("order").as_int());

@@ -8,18 +8,29 @@ using namespace std::chrono_literals;
 
 int main() {
   std::cout << "carillon " << carillon::version() << std::endl;
-  auto store = carillon::open_store("sqlite:hello.db").value();
-  carillon::Engine engine{*store, {.max_concurrency = 8}};
+  auto store = carillon::open_store("sqlite:hello.db");
+  if (!store) {
+    std::cerr << "hello: " << store.error().message << std::endl;  // another process has it, say
+    return 1;
+  }
+  carillon::Engine engine{**store, {.max_concurrency = 8}};
 
   engine.handle("reminder.send", [](carillon::JobContext& ctx) -> carillon::Outcome {
     const std::string event = ctx.payload().at("event").as_string("nothing");
-    ctx.once("reminder:" + event, [&] { std::cout << "reminder: " << event << std::endl; });
+    // Of this job: the next one of the same event reminds again.
+    ctx.once("reminder:" + carillon::format_job_id(ctx.job().id),
+             [&] { std::cout << "reminder: " << event << std::endl; });
     std::raise(SIGTERM);  // enough for an example; a real one runs on
     return carillon::done();
   });
 
   carillon::Client& client = engine.client();
-  client.schedule_recurring({.name = "standup", .type = "reminder.send", .rrule = "FREQ=WEEKLY;BYDAY=MO"}).value();
+  client
+      .schedule_recurring({.name = "standup",
+                           .type = "reminder.send",
+                           .rrule = "FREQ=WEEKLY;BYDAY=MO",
+                           .payload = R"({"event": "standup"})"})
+      .value();
   const auto job = client.schedule_once({.type = "reminder.send",
                                          .payload = R"({"event": "tea"})",
                                          .run_at = carillon::in(100ms),

@@ -23,13 +23,22 @@ expect() {
   grep -qxF -- "$text" <<<"$output" || die "expected the line \"$text\" from $*, found: $output"
 }
 
-# build_app NAME: in a clean folder, from which neither the source tree nor its settings can be found.
-build_app() {
-  cp -R "$apps/$1" "$room/$1"
-  cd "$room/$1"
+# build_here NAME: this folder, from which neither the source tree nor its settings can be found.
+build_here() {
   "$cmake" -G "$generator" -S . -B out -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$prefix" \
     >"$room/configure.log" 2>&1 || die "cannot configure $1: $(cat "$room/configure.log")"
   "$cmake" --build out >"$room/build.log" 2>&1 || die "cannot build $1: $(cat "$room/build.log")"
+}
+
+build_app() {
+  cp -R "$apps/$1" "$room/$1"
+  cd "$room/$1"
+  build_here "$1"
+}
+
+# first_block KIND: of docs/library.md.
+first_block() {
+  awk -v fence="\`\`\`$1" '$0 == fence { inside = 1; next } inside && /^```$/ { exit } inside' "$apps/../docs/library.md"
 }
 
 "$cmake" --install "$build" --prefix "$room/staged" >"$room/install.log" || die "cannot install: $(cat "$room/install.log")"
@@ -55,3 +64,28 @@ status=0
 timeout 60 out/embedded --crash || status=$?
 ((status == 9)) || die "embedded --crash ended with $status, not 9"
 expect "orders 3, shipments 3, jobs 3, found again 1" timeout 60 out/embedded
+
+# The example of docs/library.md, as it stands.
+mkdir "$room/page"
+cd "$room/page"
+first_block cmake >CMakeLists.txt
+first_block cpp >main.cpp
+build_here "the example of docs/library.md"
+# And with Mondays that are a second apart: each reminds.
+sed -i 's/FREQ=WEEKLY;BYDAY=MO/FREQ=SECONDLY/; s/5min/100ms/' main.cpp
+build_here "the example of docs/library.md"
+out/app >said 2>&1 &
+app=$!
+for ((i = 0; i < 600; ++i)); do
+  (($(grep -cx 'reminder: standup' said) >= 3 && $(grep -cx 'reminder: tea' said) >= 1)) && break
+  sleep 0.1
+done
+(($(grep -cx 'reminder: standup' said) >= 3)) || die "the example did not remind each time: $(cat said)"
+# A second one is told who has the file.
+status=0
+timeout 60 out/app >second 2>&1 || status=$?
+((status == 1)) || die "a second process ended with $status: $(cat second)"
+grep -q "^app: .* is in use by process $app on .*; one process may have it open" second || die "a second process was told: $(cat second)"
+kill "$app"
+wait "$app" || die "the example did not end well: $(cat said)"
+(($(grep -cx 'reminder: tea' said) == 1)) || die "tea was not reminded of once: $(cat said)"
