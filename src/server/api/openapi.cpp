@@ -40,8 +40,10 @@ std::string parameters_of(const Route& route) {
                                json_string(segment.substr(1, segment.size() - 2))));
   }
   for (const std::string_view name : route.doc.query) {
-    parameters.raw(
-        fmt::format(R"({{"name":{},"in":"query","required":false,"schema":{{"type":"string"}}}})", json_string(name)));
+    // What a name means is the same wherever it is taken.
+    parameters.raw(fmt::format(
+        R"({{"name":{},"in":"query","required":false,"schema":{{"$ref":"#/components/schemas/QueryParameters/properties/{}"}}}})",
+        json_string(name), name));
   }
   return parameters.str();
 }

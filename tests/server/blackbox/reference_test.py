@@ -1,4 +1,4 @@
-"""docs/reference/api.md is what the table of routes says.
+"""docs/reference/api.md is what the table of routes says, and the table says what every field means.
 
     reference_test.py PROGRAM docs/reference/api.md            fails if the file is stale
     reference_test.py PROGRAM docs/reference/api.md --write    refreshes it
@@ -22,6 +22,16 @@ Written from the table of routes, the same that serves `/openapi.json` and decid
 Keys go into `Authorization: Bearer KEY`. Bodies are JSON; a field that a call does not know is refused by name. An error is
 `{"error": {"code": "…", "message": "…", "details": {}}}`. Lists take `limit` (50, at most 500) and `cursor`, and answer
 `{"items": […], "next_cursor": …}`; a page of large items may have fewer.
+
+| value | is written |
+| --- | --- |
+| name | of tenants, queues, types, schedules, limits, workers, tags: 1 to 200 bytes of printable ASCII without space |
+| instant | RFC 3339, `2026-03-29T01:00:00Z`; answers are in UTC with milliseconds |
+| duration | `250ms`, `90s`, `5m`, `2h`, `7d`, `1h30m` |
+| local time, day | `08:00`; `2026-03-29` |
+
+A field that is not required may be left out; what holds then stands behind "default". `null` is the same as left out, except in
+a `PATCH` and where it says otherwise.
 
 Besides the errors that stand at a call, every one may answer these:
 
@@ -51,11 +61,36 @@ class Page:
 
     def resolved(self, schema):
         while "$ref" in schema:
-            schema = self.schemas[schema["$ref"].rsplit("/", 1)[1]]
+            found = self.reference
+            for part in schema["$ref"].removeprefix("#/").split("/"):
+                found = found[part]
+            schema = {**found, **{key: value for key, value in schema.items() if key != "$ref"}}
         return schema
+
+    def undescribed(self):
+        """Fields, of bodies, answers and queries, of which nobody says what they mean."""
+        def walk(path, schema):
+            for name, field in schema.get("properties", {}).items():
+                if not self.resolved(field).get("description"):
+                    yield f"{path}.{name}"
+                yield from walk(f"{path}.{name}", field)
+            for one in schema.get("oneOf", []) + schema.get("anyOf", []):
+                yield from walk(path, one)
+            if isinstance(schema.get("items"), dict):
+                yield from walk(path + "[]", schema["items"])
+        for name, schema in self.schemas.items():
+            yield from walk(name, schema)
+        known = self.schemas["QueryParameters"]["properties"]
+        for path, operations in self.reference["paths"].items():
+            for method, operation in operations.items():
+                for one in operation["parameters"]:
+                    if one["in"] == "query" and one["name"] not in known:
+                        yield f"{method.upper()} {path}?{one['name']}"
 
     def kind(self, schema):
         """A schema in a word or two."""
+        if schema.get("$ref", "").endswith("/Retry"):
+            return "[Retry](#retry)"
         schema = self.resolved(schema)
         if "const" in schema:
             return json.dumps(schema["const"])
@@ -69,22 +104,55 @@ class Page:
             return "any JSON"
         if isinstance(named, list):
             return " or ".join(self.kind({**schema, "type": one}) for one in named)
+        if named == "null":
+            return "null"
         if named == "array":
             items = schema.get("items")
             return "list" if not items else f"list of {self.kind(items)}"
         if named == "string" and schema.get("format") == "date-time":
             return "instant"
+        if named == "string" and "90s" in schema.get("examples", []):
+            return "duration"
         bounds = ""
         if "minimum" in schema and "maximum" in schema:
             bounds = f" {schema['minimum']} to {schema['maximum']}"
-        return {"string": "text"}.get(named, named) + bounds
+        elif "minimum" in schema:
+            bounds = f" from {schema['minimum']} on"
+        elif "exclusiveMinimum" in schema:
+            bounds = f" above {schema['exclusiveMinimum']}"
+        return {"string": "text", "integer": "whole number"}.get(named, named) + bounds
 
-    def fields(self, schema):
+    def note(self, field):
+        """What a field means, and what holds if it is left out."""
+        note = re.sub("^any JSON[,:] ", "", self.resolved(field).get("description", ""))
+        if "default" in field:
+            note += f"; default `{json.dumps(field['default'], ensure_ascii=False)}`"
+        return note
+
+    def fields(self, schema, path=""):
+        """However deep, by their paths; what has a name of its own stands there."""
         schema = self.resolved(schema)
         required = schema.get("required", [])
         for name, field in schema.get("properties", {}).items():
-            note = self.resolved(field).get("description", "")
-            yield name, self.kind(field), name in required, note
+            yield path + name, self.kind(field), name in required, self.note(field)
+            if "$ref" not in field:
+                yield from self.inside(field, path + name)
+
+    def inside(self, field, path):
+        if "$ref" in field and not path.endswith("[]"):
+            return
+        if isinstance(field.get("items"), dict):
+            if "$ref" in field["items"]:
+                return
+            yield from self.inside(field["items"], path + "[]")
+        seen = set()
+        for one in [field] + field.get("oneOf", []) + field.get("anyOf", []):
+            if "$ref" in one:
+                continue
+            for row in self.fields(one, path + "."):
+                if row[0] not in seen:
+                    seen.add(row[0])
+                    yield row
 
     def example_of(self, schema):
         schema = self.resolved(schema)
@@ -106,9 +174,13 @@ class Page:
     def call(self, method, path, operation):
         yield f"### `{method.upper()} {path}`\n"
         yield f"{operation['summary']} {operation['description']}\n"
-        query = [one["name"] for one in operation["parameters"] if one["in"] == "query"]
+        query = [one for one in operation["parameters"] if one["in"] == "query"]
         if query:
-            yield "Query: " + ", ".join(f"`{one}`" for one in query) + ".\n"
+            yield "| query | | |\n| --- | --- | --- |"
+            for one in query:
+                field = self.resolved(one["schema"])
+                yield f"| `{one['name']}` | {self.kind(field)} | {self.note(field)} |"
+            yield ""
         body = operation.get("requestBody")
         shown = None
         if body:
@@ -141,7 +213,7 @@ class Page:
         yield ("Errors: " + "; ".join(errors) + ".\n") if errors else "\n"
         filled = re.sub(r"\{tenant\}", "default", path)
         filled = re.sub(r"\{(\w+)\}", lambda match: "$" + match.group(1).upper(), filled)
-        line = "curl -sf " + (f"-X {method.upper()} " if method not in ("get", "post") or (method == "post" and shown is None) else "")
+        line = "curl -s " + (f"-X {method.upper()} " if method not in ("get", "post") or (method == "post" and shown is None) else "")
         line += f'"http://127.0.0.1:7440{filled}"'
         if operation.get("security") != []:
             line += ' -H "Authorization: Bearer $KEY"'
@@ -157,9 +229,11 @@ class Page:
 
     def answer_objects(self, used):
         yield "## Objects\n"
-        for name in sorted(used):
+        for name in sorted(used | {"Retry"}):
             rows = list(self.fields(self.schemas[name]))
             yield f"### {name}\n"
+            if self.schemas[name].get("oneOf"):
+                yield from self.shapes(name)
             if not rows:
                 yield self.schemas[name].get("description", "An object without fields of its own.") + "\n"
                 continue
@@ -167,6 +241,16 @@ class Page:
             for field, kind, _, note in rows:
                 yield f"| `{field}` | {kind.replace('|', '/')}{'. ' + note if note else ''} |"
             yield ""
+
+    def shapes(self, name):
+        """Which fields go together."""
+        schema = self.schemas[name]
+        yield schema["description"][0].upper() + schema["description"][1:] + ".\n"
+        yield "| shape | |\n| --- | --- |"
+        for shape, example in zip(schema["oneOf"], schema["examples"]):
+            (kind,) = shape["properties"].values()
+            yield f"| `{json.dumps(example, ensure_ascii=False)}` | {kind['description']} |"
+        yield ""
 
     def text(self):
         groups, used = {}, set()
@@ -188,7 +272,11 @@ class Page:
 
 
 with Server(PROGRAM) as server:
-    wanted = Page(server.openapi()).text()
+    page = Page(server.openapi())
+unsaid = list(page.undescribed())
+if unsaid:
+    sys.exit("of these nobody says what they mean; give them a description in src/server/api/schemas.json:\n  " + "\n  ".join(unsaid))
+wanted = page.text()
 if WRITE:
     with open(PAGE, "w") as file:
         file.write(wanted)
