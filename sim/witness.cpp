@@ -78,6 +78,7 @@ class WitnessedTransaction final : public Transaction {
     ops_.emplace_back(AttemptInserted{.row = row});
     inner_->insert_attempt(row);
   }
+  std::optional<AttemptRow> attempt(JobId job, std::int64_t token) override { return inner_->attempt(job, token); }
 
   std::optional<LeaseRow> lease(JobId job) override { return inner_->lease(job); }
   std::optional<LeasedRow> leased_job(JobId job) override { return inner_->leased_job(job); }

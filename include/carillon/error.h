@@ -37,6 +37,7 @@ struct Error {
   std::optional<std::size_t> column;  // of the offending character in the text that was parsed, counted from 1
   std::optional<std::size_t> line;    // the same, of a text of several lines
   std::string field;                  // what is wrong of what was given, as "jobs[3].type"; empty: no one field
+  std::string details;                // a JSON object of what else is known, for programs; empty: nothing
 };
 
 template <typename T>

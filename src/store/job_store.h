@@ -84,13 +84,17 @@ struct LeasedJob {
   std::optional<Instant> slot;
   std::string options;  // JSON of what differs from the defaults; "" if nothing does
   bool ahead = false;   // claimed ahead of a free slot
+  std::string worker;
+  Instant claimed_at;
+  std::string detail;          // JSON of what happened so far; "" if nothing did
+  std::uint32_t closings = 0;  // of gates that held it since it was due, and that its detail does not tell of
   friend bool operator==(const LeasedJob&, const LeasedJob&) = default;
 };
 
 // A job that a worker outside of the process holds.
 struct OutsideLease {
   LeaseRow lease;
-  LeasedJob job;  // as its claim gave it, without the payload
+  LeasedJob job;  // as its claim gave it, without payload and closings
   TypeId type;
 };
 
@@ -314,7 +318,8 @@ class JobStore {
   // Their handlers have been entered: they are ahead no longer. One whose token is not the current one is left alone.
   virtual Result<void> begun(std::span<const LeaseKey> leases) = 0;
   // From now on for the lease's length again, but never past the attempt's timeout (invariant 13). `stale_token` unless
-  // it is the current one.
+  // it is the current one: then, here and below, the error's details have the job's `state`, and `reason` and `when` of
+  // what ended the attempt.
   virtual std::vector<Result<Extended>> extend(std::span<const Extension> extensions) = 0;
   // Ends attempts: job, attempt, follow-ups, dependents, outcome, subject and cursor in one transaction (invariants 14,
   // 20, 23, 30). Only with the current token; a repeated call is answered as at first (invariant 10), with the state

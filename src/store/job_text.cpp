@@ -138,6 +138,7 @@ std::string write_detail(const JobDetail& detail) {
   }
   put_integer(object, "lifted_token", detail.lifted_token);
   put_instant(object, "lifted_at", detail.lifted_at);
+  put_flag(object, "retried", detail.retried);
   return object.empty() ? std::string() : object.str();
 }
 
@@ -179,6 +180,7 @@ Result<JobDetail> read_detail(std::string_view text) {
   if (const Json* const then = json.find("then")) detail.then = read_follow_ups(text, *then);
   detail.lifted_token = stored.integer("lifted_token").value_or(0);
   detail.lifted_at = stored.instant("lifted_at");
+  detail.retried = stored.flag("retried");
   return detail;
 }
 

@@ -69,6 +69,7 @@ struct JobDetail {
   // those that were taken over by other jobs before then. (invariant 18)
   std::int64_t lifted_token = 0;
   std::optional<Instant> lifted_at;
+  bool retried = false;  // by an operator: its attempts are counted anew, and none of them is the first
   friend bool operator==(const JobDetail&, const JobDetail&) = default;
 };
 

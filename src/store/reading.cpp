@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/json_members.h"
 #include "store/job_text.h"
 #include "store/subject_text.h"
 
@@ -13,6 +14,22 @@ std::unexpected<Error> absent(std::string_view what, std::string_view name) {
 
 std::unexpected<Error> absent_job(JobId id) {
   return failed(ErrorCode::not_found, fmt::format("there is no job {}", format_job_id(id)));
+}
+
+std::unexpected<Error> stale_word(JobId job, std::int64_t token, const StaleWhy& why) {
+  auto error = stale_word(job, token);
+  error.error().message += ": " + why.text;
+  JsonObject details;
+  details.text("state", to_string(why.state));
+  put(details, "reason", why.reason);
+  put(details, "when", why.when);
+  error.error().details = details.str();
+  return error;
+}
+
+std::unexpected<Error> stale_word(JobId job, std::int64_t token) {
+  return failed(ErrorCode::stale_token,
+                fmt::format("token {} of job {} is not the current one", token, format_job_id(job)));
 }
 
 void append_ending_attempt(const ArchiveRow& row, JobView& view) {

@@ -82,6 +82,8 @@ class Transaction {
   // With its payload and attempts.
   virtual void erase_archived(const ArchiveRow& row) = 0;
   virtual void insert_attempt(const AttemptRow& row) = 0;
+  // One that ended without ending its job.
+  virtual std::optional<AttemptRow> attempt(JobId job, std::int64_t token) = 0;
 
   // ---- Leases ----
   virtual std::optional<LeaseRow> lease(JobId job) = 0;

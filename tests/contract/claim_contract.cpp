@@ -3,6 +3,7 @@
 #include <array>
 
 #include "contract/store_contract.h"
+#include "store/gate_text.h"
 
 namespace carillon::test {
 namespace {
@@ -40,6 +41,38 @@ TEST_P(StoreContract, AClaimTellsAllThatAHandlerNeeds) {
   EXPECT_EQ(leased.schedule, "");
   EXPECT_FALSE(leased.slot);
   EXPECT_EQ(value_of(read_options(leased.options)).limits, asked.options.limits);
+}
+
+TEST_P(StoreContract, AClaimTellsWhatHappenedToTheJobSoFar) {
+  const JobId id = enqueue(doubling_job(1));
+  EXPECT_EQ(claim_one(id, {.worker = "ada"}).detail, "");
+  settle(failed_for_good({.id = id, .token = 1}));
+  act(JobAction::retry, id);
+  const LeasedJob again = claim_one(id, {.worker = "bob"});
+
+  EXPECT_EQ(again.worker, "bob");
+  EXPECT_EQ(again.claimed_at, now());
+  EXPECT_EQ(again.detail, view(id).row.detail);
+  const JobDetail detail = value_of(read_detail(again.detail));
+  EXPECT_TRUE(detail.retried);
+  EXPECT_EQ(detail.last_error.value().message, "it broke");
+}
+
+TEST_P(StoreContract, AClaimCountsTheGatesThatHeldTheJob) {
+  const JobId id = enqueue(job());
+  const std::vector<PastClosing> closings{{.closed_at = now() + 1s, .until = {}, .opened_at = now() + 10s},
+                                          {.closed_at = now() + 20s, .until = {}, .opened_at = now() + 30s}};
+  ASSERT_TRUE(admin()
+                  .put_document({.key = gate_history_key(kTenant), .body = write_gate_history(closings)}, std::nullopt)
+                  .has_value());
+  clock().advance(1min);
+  const LeasedJob held = claim_one(id);
+  EXPECT_EQ(held.closings, 2U);
+  settle(released(held));
+  // Now they stand in its detail.
+  EXPECT_EQ(detail(id).deferrals, 2U);
+  EXPECT_EQ(claim_one(id).closings, 0U);
+  EXPECT_EQ(claim_one(enqueue(job())).closings, 0U);
 }
 
 TEST_P(StoreContract, AClaimedOccurrenceNamesItsScheduleSubjectAndSlot) {

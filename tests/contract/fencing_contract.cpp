@@ -73,6 +73,80 @@ TEST_P(StoreContract, AStaleWordIsRefusedAndChangesNothing) {  // invariant 10
   EXPECT_EQ(settle(completed(current)).state, JobState::done);
 }
 
+// A word, and what is told of why it comes too late.
+struct LateWord {
+  std::string details;
+  std::string message;  // a part of it
+};
+
+std::string details(std::string_view state, std::string_view reason, Instant when) {
+  const std::string why = reason.empty() ? "null" : "\"" + std::string(reason) + "\"";
+  return "{\"state\":\"" + std::string(state) + "\",\"reason\":" + why + ",\"when\":\"" + format_instant(when) + "\"}";
+}
+
+TEST_P(StoreContract, ALateWordIsToldWhy) {  // invariant 10
+  const auto expect_told = [&](const LeasedJob& late, const LateWord& wanted) {
+    for (const Error& error : {refusal_of(failed(late)), error_of(try_extend({.job = late.id, .token = late.token})),
+                               error_of(jobs().claim_effect(kTenant, "effect", late.id, late.token))}) {
+      EXPECT_EQ(error.code, ErrorCode::stale_token);
+      EXPECT_EQ(error.details, wanted.details);
+      EXPECT_THAT(error.message, testing::HasSubstr(wanted.message));
+    }
+  };
+  NewJob short_lived = job();
+  short_lived.deadline = now() + 1min;
+  const LeasedJob cut = claim_one(enqueue(short_lived));
+  clock().advance(1min);
+  finish_overdue();
+  expect_told(cut, {.details = details("cutoff_reached", "deadline", now()),
+                    .message = "ended as cutoff_reached at " + format_instant(now())});
+
+  const LeasedJob lost = claim_one(enqueue(doubling_job(2)), {.lease = 30s});
+  clock().advance(30s);
+  const Instant lost_at = now();
+  reap();
+  expect_told(lost, {.details = details("queued", "lease_lost", lost_at),
+                     .message = "ended as lease_lost at " + format_instant(lost_at) + ", and the job is queued"});
+  clock().advance(1h);
+  const LeasedJob next = claim_one(lost.id, {.lease = 30s});
+  expect_told(lost, {.details = details("processing", "lease_lost", lost_at), .message = "the job is processing"});
+  settle(failed(next));
+  expect_told(lost, {.details = details("dlq", "max_retries_exceeded", lost_at), .message = "the job is dlq"});
+  act(JobAction::discard, lost.id);
+  expect_told(lost, {.details = details("cancelled", "discarded", now()), .message = "ended as cancelled at"});
+
+  const LeasedJob done = claim_one(enqueue(job()));
+  settle(completed(done));
+  expect_told(done, {.details = details("done", "", now()), .message = "ended as done at " + format_instant(now())});
+
+  LeasedJob never = claim_one(enqueue(job()));
+  ++never.token;
+  expect_told(never, {.details = details("processing", "", now()), .message = "was leased with token 1 at"});
+  never.id = enqueue(job());
+  expect_told(never, {.details = R"({"state":"queued","reason":null,"when":null})", .message = "the job is queued"});
+}
+
+TEST_P(StoreContract, AnAttemptPastItsTimeoutIsToldSo) {  // invariant 13
+  NewJob quick = job();
+  quick.options.timeout = 10s;
+  const LeasedJob leased = claim_one(enqueue(quick));
+  clock().advance(11s);
+  const Error error = error_of(try_extend({.job = leased.id, .token = leased.token}));
+  EXPECT_EQ(error.details, details("processing", "timeout", now() - 1s));
+}
+
+TEST_P(StoreContract, OfAForeignJobNothingIsTold) {  // invariant 28
+  const LeasedJob live = claim_one(enqueue(job()));
+  const LeasedJob ended = claim_one(enqueue(job()));
+  settle(completed(ended));
+  for (const JobId id : {live.id, ended.id, jobs().new_job_id()}) {
+    const Error error = error_of(jobs().claim_effect("other", "effect", id, 1));
+    EXPECT_EQ(error.code, ErrorCode::stale_token);
+    EXPECT_EQ(error.details, "");
+    EXPECT_EQ(error.message, "token 1 of job " + format_job_id(id) + " is not the current one");
+  }
+}
+
 TEST_P(StoreContract, AnExpiredLeaseThatWasFoundCannotCompleteItsJob) {  // invariant 10
   const LeasedJob lost = claim_one(enqueue(doubling_job()), {.lease = 30s});
   clock().advance(30s);

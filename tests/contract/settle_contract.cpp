@@ -33,6 +33,8 @@ TEST_P(StoreContract, ASuccessIsDoneWithItsOutputAndAttempt) {  // invariant 14
   EXPECT_EQ(ended.attempts[0].result, AttemptResult::ok);
   EXPECT_EQ(ended.attempts[0].worker, "ada");
   EXPECT_EQ(ended.attempts[0].started_at, now() - 1s);
+  EXPECT_EQ(ended.started_at, now() - 1s);
+  EXPECT_EQ(all_jobs().front().started_at, now() - 1s);
   EXPECT_EQ(ended.attempts[0].finished_at, now());
   EXPECT_THAT(value_of(jobs().leases()), IsEmpty());
   expect_counts_agree();

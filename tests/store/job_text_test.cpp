@@ -110,6 +110,7 @@ RC_GTEST_PROP(JobText, DetailReadsBackAsItWas, ()) {
   }
   detail.lifted_token = any<std::int64_t>(0, INT64_MAX - 1);
   if (coin()) detail.lifted_at = any_instant();
+  detail.retried = coin();
   RC_ASSERT((read_detail(write_detail(detail)) == detail));
 }
 

@@ -34,6 +34,19 @@ Told told(ErrorCode code) {
   UNREACHABLE();
 }
 
+// Where it went wrong, and what else is known.
+std::string details_of(const Error& error) {
+  JsonObject place;
+  if (!error.field.empty()) place.text("field", error.field);
+  if (error.line) place.integer("line", static_cast<std::int64_t>(*error.line));
+  if (error.column) place.integer("column", static_cast<std::int64_t>(*error.column));
+  if (error.details.empty()) return place.str();
+  if (place.empty()) return error.details;
+  std::string both = place.str();
+  both.back() = ',';
+  return both + error.details.substr(1);
+}
+
 }  // namespace
 
 HttpResponse json_answer(int status, std::string body) { return {.status = status, .body = std::move(body)}; }
@@ -54,12 +67,8 @@ HttpResponse refusal(int status, std::string_view code, std::string_view message
 HttpResponse refusal(const Error& error, std::string_view thing) {
   const Told as = told(error.code);
   const bool named = error.code == ErrorCode::not_found && !thing.empty();
-  JsonObject details;
-  if (!error.field.empty()) details.text("field", error.field);
-  if (error.line) details.integer("line", static_cast<std::int64_t>(*error.line));
-  if (error.column) details.integer("column", static_cast<std::int64_t>(*error.column));
   return refusal(as.status, named ? fmt::format("{}_not_found", thing) : std::string(as.code), error.message,
-                 details.str());
+                 details_of(error));
 }
 
 }  // namespace carillon::server

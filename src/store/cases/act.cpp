@@ -70,6 +70,7 @@ Changed retry(Context& context, const JobRow& row) {
     detail.lifted_at = context.now;
   }
   detail.reason.clear();
+  detail.retried = true;
   after.detail = write_detail(detail);
   if (mutant(Mutant::key_freed_on_retry)) {
     const std::string key = options_of(context, row).idempotency_key.value_or("");

@@ -4,6 +4,7 @@
 
 #include "base/mutant.h"
 #include "store/cases/act.h"
+#include "store/cases/gates.h"
 #include "store/cases/last_attempt.h"
 #include "store/cases/lease.h"
 #include "store/cases/owners.h"
@@ -53,7 +54,10 @@ LeasedJob leased_job(Context& context, const JobRow& row, const LeaseRow& lease,
           .subject = row.subject,
           .slot = row.slot,
           .options = row.options,
-          .ahead = lease.ahead};
+          .ahead = lease.ahead,
+          .worker = lease.worker,
+          .claimed_at = lease.claimed_at,
+          .detail = row.detail};
 }
 
 void claim_job(Context& context, Owners& owners, const ClaimRequest& request, JobId id, Slot slot, Claimed& claimed) {
@@ -112,6 +116,7 @@ void claim_job(Context& context, Owners& owners, const ClaimRequest& request, Jo
   tx.add_count(row.lane, JobState::processing, 1);
   LeasedJob job = leased_job(context, row, lease, options);
   job.payload = std::move(found->payload);
+  job.closings = closings_beside(context, row, options.notifies, lease.claimed_at);
   if (schedule) job.schedule = schedule->name;
   claimed.jobs.push_back(std::move(job));
 }

@@ -9,14 +9,20 @@ namespace carillon {
 
 namespace {
 
+bool is_of_tenant(Context& context, std::string_view tenant, JobId job) {
+  if (job_of_tenant(context, tenant, job)) return true;
+  const auto archived = context.tx.archived(job);
+  return archived && context.tx.lane_names(archived->job.lane).tenant == tenant;
+}
+
 Result<void> check_call(Context& context, const EffectCall& call) {
   if (call.key.empty() || call.key.size() > kKeyBytesMax) {
     return invalid_request(
         fmt::format("the key of an effect has {} bytes; 1 to {} are allowed", call.key.size(), kKeyBytesMax));
   }
-  TRY(current_lease(context, call.job, call.token));
   // The lease of a foreign job is like that of an absent one (invariant 28).
-  if (!job_of_tenant(context, call.tenant, call.job)) return stale(call.job, call.token);
+  if (!is_of_tenant(context, call.tenant, call.job)) return stale_word(call.job, call.token);
+  TRY(current_lease(context, call.job, call.token));
   return {};
 }
 

@@ -18,6 +18,27 @@ const std::vector<PastClosing>& closings_of(Context& context, const std::string&
   return context.gates_read.known.insert_or_assign(tenant, std::move(closings)).first->second;
 }
 
+// Those that held it until then.
+std::vector<GateHeld> held_by(Context& context, const JobRow& row, bool notifies, Instant until) {
+  if (row.run_at >= until) return {};
+  const std::vector<PastClosing>& for_all = closings_of(context, {});
+  const std::vector<PastClosing>& own = closings_of(context, context.tx.lane_names(row.lane).tenant);
+  if (own.empty() && for_all.empty()) return {};
+  return closings_that_held(own, for_all, {.job = row.id, .notifies = notifies, .due = row.run_at, .until = until});
+}
+
+// Those of them that no record tells of.
+std::vector<GateHeld> untold(const std::vector<GateHeld>& all, const JobDetail& detail) {
+  std::vector<PastDeferral> known;
+  for (const DeferralRecord& one : detail.recent_deferrals) known.push_back({.reason = one.reason, .at = one.at});
+  const auto records = records_of(all, known);
+  std::vector<GateHeld> rest;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!records[i]) rest.push_back(all[i]);
+  }
+  return rest;
+}
+
 }  // namespace
 
 void add_deferral(JobDetail& detail, DeferralRecord deferral) {
@@ -28,24 +49,21 @@ void add_deferral(JobDetail& detail, DeferralRecord deferral) {
 
 void fold_closings(Context& context, const JobRow& row, JobDetail& detail, Instant until) {
   if (row.run_at >= until) return;
-  const Lane lane = context.tx.lane_names(row.lane);
-  const std::vector<PastClosing>& for_all = closings_of(context, {});
-  const std::vector<PastClosing>& own = closings_of(context, lane.tenant);
-  if (own.empty() && for_all.empty()) return;
-  const GateWait wait{.job = row.id, .notifies = options_of(context, row).notifies, .due = row.run_at, .until = until};
-  const std::vector<GateHeld> all = closings_that_held(own, for_all, wait);
+  const std::vector<GateHeld> all = held_by(context, row, options_of(context, row).notifies, until);
   if (all.empty()) return;
-  std::vector<PastDeferral> known;
-  for (const DeferralRecord& one : detail.recent_deferrals) known.push_back({.reason = one.reason, .at = one.at});
-  const auto records = records_of(all, known);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (records[i]) continue;
-    const GateHeld& held = all[i];
+  const Lane lane = context.tx.lane_names(row.lane);
+  for (const GateHeld& held : untold(all, detail)) {
     add_deferral(detail, {.at = held.from, .until = held.until, .reason = std::string(to_string(held.gate))});
     if (held.opened_at) continue;  // its opening has told of all that it held
     context.deferred_along.push_back(
         {.job = row.id, .tenant = lane.tenant, .queue = lane.queue, .gate = held.gate, .until = held.until});
   }
+}
+
+std::uint32_t closings_beside(Context& context, const JobRow& row, bool notifies, Instant until) {
+  const std::vector<GateHeld> all = held_by(context, row, notifies, until);
+  if (all.empty()) return 0;
+  return static_cast<std::uint32_t>(untold(all, detail_of(context, row)).size());
 }
 
 }  // namespace carillon

@@ -9,6 +9,7 @@
 #include "store/cases/finish.h"
 #include "store/cases/gates.h"
 #include "store/cases/plan.h"
+#include "store/cases/stale.h"
 #include "store/subject_text.h"
 
 namespace carillon {
@@ -183,7 +184,7 @@ Result<Settled> settled_before(Context& context, const Settlement& settlement) {
     const JobDetail detail = detail_of(context, *row);
     const bool ours =
         row->token == settlement.token && !context.tx.lease(row->id) && detail.last_end == end_name(settlement);
-    if (!ours) return stale(settlement.job, settlement.token);
+    if (!ours) return stale(context, settlement.job, settlement.token);
     TRY(check_repeated(settlement, detail));
     return Settled{.id = row->id, .state = row->state, .run_at = row->run_at};
   }
@@ -192,7 +193,7 @@ Result<Settled> settled_before(Context& context, const Settlement& settlement) {
   // One that was to be put back by a gate and ended instead was taken as released.
   const AttemptResult result = settlement.defer ? AttemptResult::released : settlement.end.result;
   const bool ours = archived->job.token == settlement.token && archived->result == result;
-  if (!ours) return stale(settlement.job, settlement.token);
+  if (!ours) return stale(context, settlement.job, settlement.token);
   const JobDetail detail = detail_of(context, archived->job);
   TRY(check_repeated(settlement, detail));
   return Settled{.id = settlement.job,
@@ -350,14 +351,9 @@ Result<Settled> settle_with_lease(Context& context, const Settlement& settlement
 
 }  // namespace
 
-std::unexpected<Error> stale(JobId job, std::int64_t token) {
-  return failed(ErrorCode::stale_token,
-                fmt::format("token {} of job {} is not the current one", token, format_job_id(job)));
-}
-
 Result<LeaseRow> current_lease(Context& context, JobId job, std::int64_t token) {
   auto lease = context.tx.lease(job);
-  if (!lease || (lease->token != token && !mutant(Mutant::no_fence_check))) return stale(job, token);
+  if (!lease || (lease->token != token && !mutant(Mutant::no_fence_check))) return stale(context, job, token);
   return *std::move(lease);
 }
 
@@ -375,7 +371,7 @@ Result<Extended> extend_lease(Context& context, const Extension& extension) {
   const auto row = context.tx.job(extension.job);
   if (!row) return absent_job(extension.job);
   if (!extension.started) lease.timeout_at = context.boot + options_of(context, *row).timeout;
-  if (lease.timeout_at <= context.boot) return stale(extension.job, extension.token);  // invariant 13
+  if (lease.timeout_at <= context.boot) return stale(context, extension.job, extension.token);  // invariant 13
   lease.until = std::min(context.boot + lease.length, lease.timeout_at);
   context.tx.update_lease(lease);
   JobDetail detail = detail_of(context, *row);

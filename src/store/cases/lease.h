@@ -14,7 +14,6 @@ std::vector<Reaped> reap_leases(Context& context, std::size_t limit);
 // Ends a job whose deadline has passed, whatever its state. Nothing if it is gone.
 std::optional<Changed> finish_overdue_job(Context& context, JobId id, const WhyNotStarted& why);
 
-std::unexpected<Error> stale(JobId job, std::int64_t token);
 // The lease with this token, if it is the current one; else `stale_token`.
 Result<LeaseRow> current_lease(Context& context, JobId job, std::int64_t token);
 

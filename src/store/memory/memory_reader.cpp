@@ -34,7 +34,10 @@ JobView MemoryReader::view_of(const JobRow& row) const {
     view.state = JobState::processing;
     view.lease_until = clock_.wall_at(view.lease->until);
   }
-  if (const auto archived = tables_.archive.get(row.id)) view.finished_at = archived->finished_at;
+  if (const auto archived = tables_.archive.get(row.id)) {
+    view.finished_at = archived->finished_at;
+    view.started_at = archived->started_at;
+  }
   return view;
 }
 

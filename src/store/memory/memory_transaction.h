@@ -42,6 +42,9 @@ class MemoryTransaction final : public Transaction {
   std::vector<ArchiveRow> archived_above(JobId after, std::size_t limit) override;
   void erase_archived(const ArchiveRow& row) override;
   void insert_attempt(const AttemptRow& row) override;
+  std::optional<AttemptRow> attempt(JobId job, std::int64_t token) override {
+    return tables_.attempts.get({job, token});
+  }
 
   std::optional<LeaseRow> lease(JobId job) override { return tables_.leases.get(job); }
   std::optional<LeasedRow> leased_job(JobId job) override;

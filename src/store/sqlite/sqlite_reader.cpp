@@ -134,6 +134,7 @@ Result<JobView> SqliteReader::job(std::string_view tenant, JobId id) {
       archived = read_archive_row(session.archived);
       view.row = archived->job;
       view.finished_at = archived->finished_at;
+      view.started_at = archived->started_at;
       payload = session.archived.text(kArchiveColumns);
     }
     session.live.reset();
@@ -236,8 +237,13 @@ Result<JobPage> SqliteReader::jobs(const JobFilter& filter, JobId before, std::s
       const JobId id = walk.id();
       bool look = looked % kRowsBetweenLooks == 0;
       if (sieve.lets_through(*walk.query, walk.payload_column)) {
-        JobView view{.row = from_live ? read_job_row(*walk.query) : read_archive_row(*walk.query).job};
-        if (!from_live) view.finished_at = walk.query->instant(kJobColumns);
+        JobView view;
+        if (from_live) {
+          view.row = read_job_row(*walk.query);
+        } else {
+          ArchiveRow ended = read_archive_row(*walk.query);
+          view = {.row = std::move(ended.job), .finished_at = ended.finished_at, .started_at = ended.started_at};
+        }
         view.lane = sieve.lanes.at(view.row.lane.value);
         complete_view(session, clock_, walk.query->text(walk.payload_column), view);
         if (sieve.accepts(view)) {

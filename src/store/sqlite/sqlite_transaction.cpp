@@ -262,6 +262,11 @@ void SqliteTransaction::insert_attempt(const AttemptRow& row) {
                                OrNull{row.error_class}, OrNull{row.error});
 }
 
+std::optional<AttemptRow> SqliteTransaction::attempt(JobId job, std::int64_t token) {
+  queries_->attempt.with(job, token);
+  return one(queries_->attempt, read_attempt_row);
+}
+
 // ---- Leases -----------------------------------------------------------------------------------------------------
 
 std::optional<LeaseRow> SqliteTransaction::lease(JobId job) {

@@ -54,6 +54,7 @@ class SqliteTransaction final : public Transaction {
   std::vector<ArchiveRow> archived_above(JobId after, std::size_t limit) override;
   void erase_archived(const ArchiveRow& row) override;
   void insert_attempt(const AttemptRow& row) override;
+  std::optional<AttemptRow> attempt(JobId job, std::int64_t token) override;
 
   std::optional<LeaseRow> lease(JobId job) override;
   std::optional<LeasedRow> leased_job(JobId job) override;

@@ -36,6 +36,7 @@ struct SqliteTransaction::Queries {
   Query archived_above{connection, "archived_above"};
   Query delete_archived{connection, "delete_archived"};
   Query insert_attempt{connection, "insert_attempt"};
+  Query attempt{connection, "attempt"};
   Query delete_attempts{connection, "delete_attempts"};
   Query lease{connection, "lease"};
   Query leased_job{connection, "leased_job"};

@@ -98,6 +98,10 @@ DELETE FROM archive WHERE id = ?1
 INSERT INTO attempts (job, token, number, result, worker, started_at, finished_at, error_class, error)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
 
+-- name: attempt
+SELECT job, token, number, result, worker, started_at, finished_at, error_class, error
+  FROM attempts WHERE job = ?1 AND token = ?2
+
 -- name: delete_attempts
 DELETE FROM attempts WHERE job = ?1
 
