@@ -75,7 +75,8 @@ double drain(const LoopbackTarget& target, const LeaseWorkers& workers, int coun
         LoopbackClient client(target);
         const std::string lease =
             http_request(target, "POST", "/v1/tenants/default/leases",
-                         fmt::format(R"({{"worker":"bench-{}","limit":{},"types":["bench"]}})", i, workers.at_once));
+                         fmt::format(R"({{"worker":"bench-{}","limit":{},"types":["bench"]{}{}}})", i, workers.at_once,
+                                     workers.fields.empty() ? "" : R"(,"fields":)", workers.fields));
         for (;;) {
           int leased = 0;
           const std::string words = words_for(client.ask(lease, 200), leased);

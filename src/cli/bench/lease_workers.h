@@ -1,6 +1,8 @@
 // Workers that lease jobs over HTTP and settle them, many at a time, until there are none left.
 #pragma once
 
+#include <string_view>
+
 #include "cli/bench/loopback_http.h"
 
 namespace carillon {
@@ -8,6 +10,7 @@ namespace carillon {
 struct LeaseWorkers {
   int workers = 2;
   int at_once = 100;
+  std::string_view fields;  // a JSON list of those that they ask for; "": all
 };
 
 // Makes so many jobs, in batches of 1,000.
