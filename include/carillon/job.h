@@ -53,7 +53,7 @@ struct JobOptions {
   OnAmbiguous on_ambiguous = OnAmbiguous::retry;
   std::vector<std::string> tags;
   std::string meta;        // a JSON object, or nothing
-  std::string created_by;  // a key's name
+  std::string created_by;  // key:ID of the API key, or what a program says
   Origin origin = Origin::api;
   JobId parent;
   std::optional<std::string> idempotency_key;  // an empty one is refused

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <carillon/error.h>
+#include <carillon/job_info.h>
 #include <carillon/json.h>
 #include <carillon/outcome.h>
 #include <carillon/time.h>
@@ -14,22 +15,14 @@
 
 namespace carillon {
 
-// The job as it was leased.
-struct RunningJob {
-  JobId id;
-  std::string tenant;
-  std::string queue;
-  std::string type;
-  std::string payload;  // JSON
-  int priority = 3;
-  std::uint32_t attempt = 1;
-  std::int64_t token = 0;  // fences this attempt: rises with every claim of the job
-  Instant run_at;
-  std::optional<Instant> deadline;
-  std::string schedule;
-  std::string subject;
-  std::optional<Instant> slot;
+// The job as it was leased: all that is known of it but its earlier attempts, and what caused this one. Its `token`
+// fences the attempt and rises with every claim; `timeout` is the one that holds.
+struct RunningJob : JobInfo {
+  std::string trigger;  // the job's origin for its first attempt, then `retry`
 };
+
+// As workers outside get it: the object `job` of the documentation without `attempts`, with `trigger`.
+std::string to_json(const RunningJob& job);
 
 // A gate that is closed for this job now.
 struct GateClosing {

@@ -15,8 +15,8 @@
 namespace carillon {
 
 struct AttemptInfo {
-  std::uint32_t number = 1;
-  std::string trigger;  // the job's origin for the first one, then `retry`
+  std::uint32_t number = 1;  // goes on when an operator has the job retried
+  std::string trigger;       // the job's origin for the first one, then `retry`
   std::string worker;
   Instant started_at;
   Instant finished_at;
@@ -66,7 +66,7 @@ struct JobInfo {
   std::string last_error_code;
   std::string last_error;
   Instant created_at;
-  std::optional<Instant> started_at;
+  std::optional<Instant> started_at;  // of the attempt that runs, or that has ended the job
   std::optional<Instant> finished_at;
   std::optional<Instant> last_seen_at;
   std::vector<AttemptInfo> attempts;

@@ -5,6 +5,7 @@
 //   object.str()   // {"name":"ada","age":36}
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -22,6 +23,12 @@ class JsonObject {
   JsonObject& boolean(std::string_view name, bool value);
   // `value` is JSON already.
   JsonObject& raw(std::string_view name, std::string_view value);
+
+  // For about so many bytes.
+  JsonObject& reserve(std::size_t bytes) {
+    members_.reserve(bytes);
+    return *this;
+  }
 
   bool empty() const { return members_.empty(); }
   std::string str() const { return "{" + members_ + "}"; }

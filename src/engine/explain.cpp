@@ -7,6 +7,7 @@
 #include "base/json_writer.h"
 #include "core/json_members.h"
 #include "core/slot_text.h"
+#include "engine/job_info.h"
 
 namespace carillon {
 
@@ -65,12 +66,10 @@ void add_deferrals(Explanation& explanation, const std::vector<DeferralRecord>& 
 void add_claim(Explanation& explanation, const JobInfo& job) {
   if (!job.started_at) return;
   JsonObject claim;
-  claim.integer("attempt", job.attempt).text("worker", job.worker);
+  claim.integer("attempt", next_number(job)).text("worker", job.worker);
   if (job.cancel_requested) claim.boolean("cancel_requested", true);
-  explanation.steps.push_back({.at = *job.started_at,
-                               .what = "claimed",
-                               .why = job.attempts.empty() ? std::string(to_string(job.origin)) : "retry",
-                               .detail = claim.str()});
+  explanation.steps.push_back(
+      {.at = *job.started_at, .what = "claimed", .why = next_trigger(job, job.attempt), .detail = claim.str()});
 }
 
 void add_finish(Explanation& explanation, const JobInfo& job) {
@@ -120,7 +119,7 @@ Explanation explain_job(const JobFacts& facts) {
     case JobState::waiting: add_holds(explanation, facts); break;
     case JobState::processing:
       add_claim(explanation, job);
-      explanation.summary = fmt::format("processing: attempt {} at {}{}", job.attempt, job.worker,
+      explanation.summary = fmt::format("processing: attempt {} at {}{}", next_number(job), job.worker,
                                         job.cancel_requested ? ", asked to stop" : "");
       break;
     case JobState::dlq:

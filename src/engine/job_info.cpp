@@ -1,52 +1,19 @@
 #include "engine/job_info.h"
 
-#include "base/json.h"
-#include "base/json_writer.h"
-#include "core/json_members.h"
-#include "core/slot_text.h"
+#include <algorithm>
+#include <utility>
+
 #include "store/job_text.h"
 
 namespace carillon {
 
 namespace {
 
-void put_json(JsonObject& object, std::string_view name, std::string_view json, std::string_view otherwise) {
-  object.raw(name, json.empty() ? otherwise : json);
-}
-
-std::string list(const std::vector<std::string>& texts) {
-  JsonArray array;
-  for (const std::string& text : texts) array.raw(json_string(text));
-  return array.str();
-}
-
-std::string list(const std::vector<JobId>& ids) {
-  JsonArray array;
-  for (const JobId id : ids) array.raw(json_string(format_job_id(id)));
-  return array.str();
-}
-
-std::string to_json(const AttemptInfo& attempt) {
-  JsonObject object;
-  object.integer("number", attempt.number).text("trigger", attempt.trigger).text("worker", attempt.worker);
-  put(object, "started_at", attempt.started_at);
-  put(object, "finished_at", attempt.finished_at);
-  const auto took =
-      std::chrono::duration_cast<std::chrono::milliseconds>(attempt.finished_at - attempt.started_at).count();
-  object.integer("duration_ms", took).text("result", to_string(attempt.result));
-  put(object, "error_class", attempt.error_class);
-  put(object, "error", attempt.error);
-  return object.str();
-}
-
-std::string trigger_of(Origin origin, std::uint32_t number) {
-  return number <= 1 ? std::string(to_string(origin)) : "retry";
-}
-
 void add_attempts(JobInfo& info, const JobView& view) {
+  info.attempts.reserve(view.attempts.size());
   for (const AttemptRow& row : view.attempts) {
-    info.attempts.push_back({.number = row.number,
-                             .trigger = trigger_of(info.origin, row.number),
+    info.attempts.push_back({.number = next_number(info),
+                             .trigger = next_trigger(info, row.number),
                              .worker = row.worker,
                              .started_at = row.started_at,
                              .finished_at = row.finished_at,
@@ -75,6 +42,14 @@ std::optional<Instant> waited_until(const JobView& view, Instant now) {
 
 }  // namespace
 
+std::uint32_t next_number(const JobInfo& job) { return static_cast<std::uint32_t>(job.attempts.size() + 1); }
+
+std::string next_trigger(const JobInfo& job, std::uint32_t attempt) {
+  const bool was_tried =
+      std::ranges::any_of(job.attempts, [](const AttemptInfo& one) { return !gives_attempt_back(one.result); });
+  return was_tried || attempt > 1 ? "retry" : std::string(to_string(job.origin));
+}
+
 DeferralsSoFar deferrals_of(const JobView& view, const JobDetail& detail, bool notifies, const RuleBook& rules,
                             Instant now) {
   DeferralsSoFar so_far{.count = detail.deferrals, .recent = detail.recent_deferrals};
@@ -98,16 +73,41 @@ DeferralsSoFar deferrals_of(const JobView& view, const JobDetail& detail, bool n
   return so_far;
 }
 
+void tell_options(JobInfo& info, JobOptions options) {
+  info.max_attempts = attempts_allowed(options);
+  info.origin = options.origin;
+  info.parent = options.parent;
+  info.key = std::move(options.key);
+  info.idempotency_key = std::move(options.idempotency_key).value_or("");
+  info.timeout = options.timeout;
+  info.limits = std::move(options.limits);
+  info.notifies = options.notifies;
+  info.tags = std::move(options.tags);
+  info.meta = std::move(options.meta);
+  info.created_by = std::move(options.created_by);
+}
+
+void tell_detail(JobInfo& info, JobDetail detail) {
+  info.reason = std::move(detail.reason);
+  info.deferrals = detail.deferrals;
+  info.deferred_until = detail.deferred_until;
+  info.defer_reason = std::move(detail.defer_reason);
+  info.cancel_requested = detail.cancel_requested;
+  info.depends_on = std::move(detail.depends_on);
+  info.progress = std::move(detail.progress);
+  info.output = std::move(detail.output);
+  info.stderr_text = std::move(detail.stderr_text);
+  if (detail.last_error) {
+    info.last_error_code = std::move(detail.last_error->code);
+    info.last_error = std::move(detail.last_error->message);
+  }
+  info.last_seen_at = detail.last_seen_at;
+}
+
 Result<JobInfo> job_info_of(const JobView& view, const RuleBook& rules, Instant now) {
   const JobRow& row = view.row;
-  JobOptions options;
-  JobDetail detail;
-  if (!row.options.empty()) {
-    TRY_ASSIGN(options, read_options(row.options));
-  }
-  if (!row.detail.empty()) {
-    TRY_ASSIGN(detail, read_detail(row.detail));
-  }
+  TRY_ASSIGN(JobOptions options, read_options(row.options));
+  TRY_ASSIGN(JobDetail detail, read_detail(row.detail));
   JobInfo info{.id = row.id,
                .tenant = view.lane.tenant,
                .queue = view.lane.queue,
@@ -115,42 +115,24 @@ Result<JobInfo> job_info_of(const JobView& view, const RuleBook& rules, Instant 
                .payload = view.payload,
                .priority = row.priority,
                .state = view.state,
-               .reason = detail.reason,
-               .origin = options.origin,
-               .parent = options.parent,
                .schedule = view.schedule,
                .subject = row.subject,
                .slot = row.slot,
-               .key = options.key,
-               .idempotency_key = options.idempotency_key.value_or(""),
                .run_at = row.run_at,
                .deadline = row.deadline,
                .attempt = view.lease ? view.lease->attempt : row.attempts,
-               .max_attempts = attempts_allowed(options),
                .token = view.lease ? view.lease->token : row.token,
                .worker = view.lease ? view.lease->worker : std::string(),
                .lease_until = view.lease_until,
-               .timeout = options.timeout,
-               .limits = options.limits,
-               .notifies = options.notifies,
-               .deferrals = deferrals_of(view, detail, options.notifies, rules, now).count,
-               .deferred_until = detail.deferred_until,
-               .defer_reason = detail.defer_reason,
-               .cancel_requested = detail.cancel_requested,
-               .depends_on = detail.depends_on.empty() ? view.waits_for : detail.depends_on,
                .waits_for = view.waits_for,
-               .tags = options.tags,
-               .meta = options.meta,
-               .created_by = options.created_by,
-               .progress = detail.progress,
-               .output = detail.output,
-               .stderr_text = detail.stderr_text,
-               .last_error_code = detail.last_error ? detail.last_error->code : std::string(),
-               .last_error = detail.last_error ? detail.last_error->message : std::string(),
                .created_at = made_at(row.id),
-               .finished_at = view.finished_at,
-               .last_seen_at = detail.last_seen_at};
-  if (view.lease) info.started_at = view.lease->claimed_at;
+               .started_at = view.lease ? std::optional(view.lease->claimed_at) : view.started_at,
+               .finished_at = view.finished_at};
+  const std::uint32_t deferrals = deferrals_of(view, detail, options.notifies, rules, now).count;
+  tell_options(info, std::move(options));
+  tell_detail(info, std::move(detail));
+  info.deferrals = deferrals;
+  if (info.depends_on.empty()) info.depends_on = view.waits_for;
   if (view.state != JobState::queued || (info.deferred_until && *info.deferred_until <= now)) {
     info.deferred_until.reset();
     info.defer_reason.clear();
@@ -160,56 +142,50 @@ Result<JobInfo> job_info_of(const JobView& view, const RuleBook& rules, Instant 
   return info;
 }
 
-std::string to_json(const JobInfo& job) {
-  JsonObject object;
-  object.text("id", format_job_id(job.id)).text("tenant", job.tenant).text("queue", job.queue).text("type", job.type);
-  put_json(object, "payload", job.payload, "null");
-  object.integer("priority", job.priority).text("state", to_string(job.state));
-  put(object, "reason", job.reason);
-  object.text("origin", to_string(job.origin));
-  put(object, "parent_id", job.parent ? format_job_id(job.parent) : std::string());
-  put(object, "schedule", job.schedule);
-  object.text("subject", job.subject);
-  put(object, "slot", job.slot ? slot_text(*job.slot, job.deadline) : std::string());
-  put(object, "key", job.key);
-  put(object, "idempotency_key", job.idempotency_key);
-  put(object, "run_at", job.run_at);
-  put(object, "deadline", job.deadline);
-  object.integer("attempt", job.attempt);
-  if (job.max_attempts) {
-    object.integer("max_attempts", *job.max_attempts);
-  } else {
-    object.raw("max_attempts", "null");
+Result<RunningJob> running_job_of(LeasedJob job, TextsRead texts) {
+  RunningJob running;
+  running.id = job.id;
+  running.tenant = std::move(job.tenant);
+  running.queue = std::move(job.queue);
+  running.type = std::move(job.type);
+  running.payload = std::move(job.payload);
+  running.priority = job.priority;
+  running.state = JobState::processing;
+  running.schedule = std::move(job.schedule);
+  running.subject = std::move(job.subject);
+  running.slot = job.slot;
+  running.run_at = job.run_at;
+  running.deadline = job.deadline;
+  running.attempt = job.attempt;
+  running.token = job.token;
+  running.worker = std::move(job.worker);
+  running.lease_until = job.lease_until;
+  running.created_at = made_at(job.id);
+  running.started_at = job.claimed_at;
+  bool was_retried = false;
+  if (texts.options) {
+    TRY_ASSIGN(JobOptions options, read_options(job.options));
+    tell_options(running, std::move(options));
   }
-  object.integer("token", job.token);
-  put(object, "worker", job.worker);
-  put(object, "lease_until", job.lease_until);
-  object.text("timeout", format_duration(job.timeout)).raw("limits", list(job.limits));
-  object.boolean("notifies", job.notifies).integer("deferrals", job.deferrals);
-  put(object, "deferred_until", job.deferred_until);
-  put(object, "defer_reason", job.defer_reason);
-  object.boolean("cancel_requested", job.cancel_requested).raw("depends_on", list(job.depends_on));
-  object.raw("tags", list(job.tags));
-  put_json(object, "meta", job.meta, "{}");
-  put(object, "created_by", job.created_by);
-  put_json(object, "progress", job.progress, "null");
-  put_json(object, "output", job.output, "null");
-  if (!job.stderr_text.empty()) object.text("stderr", job.stderr_text);
-  if (job.last_error_code.empty()) {
-    object.raw("last_error", "null");
-  } else {
-    JsonObject error;
-    error.text("code", job.last_error_code).text("message", job.last_error);
-    object.raw("last_error", error.str());
+  if (texts.detail) {
+    TRY_ASSIGN(JobDetail detail, read_detail(job.detail));
+    was_retried = detail.retried;
+    tell_detail(running, std::move(detail));
+    // It waits no longer.
+    running.deferred_until.reset();
+    running.defer_reason.clear();
   }
-  put(object, "created_at", job.created_at);
-  put(object, "started_at", job.started_at);
-  put(object, "finished_at", job.finished_at);
-  put(object, "last_seen_at", job.last_seen_at);
-  JsonArray attempts;
-  for (const AttemptInfo& attempt : job.attempts) attempts.raw(to_json(attempt));
-  object.raw("attempts", attempts.str());
-  return object.str();
+  running.deferrals += job.closings;
+  running.timeout = job.timeout;
+  running.trigger = job.attempt > 1 || was_retried ? "retry" : to_string(running.origin);
+  return running;
+}
+
+Result<RunningJob> running_job_of(const Run& run) {
+  TRY_ASSIGN(RunningJob running, running_job_of(run.job));
+  const Instant started_at = run.started_at;
+  if (started_at != Instant{}) running.started_at = started_at;
+  return running;
 }
 
 }  // namespace carillon

@@ -1,10 +1,12 @@
 // From what is stored to what people see of a job.
 #pragma once
 
+#include <carillon/job_context.h>
 #include <carillon/job_info.h>
 
 #include "base/error.h"
 #include "engine/rule_book.h"
+#include "engine/run.h"
 #include "store/job_text.h"
 #include "store/store_reader.h"
 
@@ -18,7 +20,24 @@ struct DeferralsSoFar {
 DeferralsSoFar deferrals_of(const JobView& view, const JobDetail& detail, bool notifies, const RuleBook& rules,
                             Instant now);
 
+// Of the attempt that comes after those that are in it. Numbers go on when an operator has the job retried, though what
+// it has used is counted anew; `attempt` is its number in that count. What was given back was no try.
+std::uint32_t next_number(const JobInfo& job);
+std::string next_trigger(const JobInfo& job, std::uint32_t attempt);
+
+// What the two texts of a job's row say of it.
+void tell_options(JobInfo& info, JobOptions options);
+void tell_detail(JobInfo& info, JobDetail detail);
+
 // A due job behind a closed gate reads with the gate's reason and time, though nothing was written. (semantics: Gates)
 Result<JobInfo> job_info_of(const JobView& view, const RuleBook& rules, Instant now);
+
+// As its holder gets it. What stands in a text that is not to be read is left at its default.
+struct TextsRead {
+  bool options = true;
+  bool detail = true;
+};
+Result<RunningJob> running_job_of(LeasedJob job, TextsRead texts = {});
+Result<RunningJob> running_job_of(const Run& run);
 
 }  // namespace carillon

@@ -258,7 +258,7 @@ class Node {
   void put_back(const Serving& serving, Instant now);
   void answer_pulls(BootTime boot);
   Result<std::string> owner_of(const std::vector<std::string>& tenants, JobId job);
-  bool runs_here(JobId job, std::int64_t token) const;
+  Result<void> check_held_outside(JobId job, std::int64_t token) const;
   // Hands back those of the attempts that wait for a slot.
   void take_back(const std::function<bool(const Run&)>& which);
   void hand_back(const RunPtr& run);

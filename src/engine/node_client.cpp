@@ -123,6 +123,7 @@ Result<EnqueuedJob> NodeClient::rerun(std::string_view tenant, JobId id) {
   options.idempotency_key.reset();
   options.unique_until = {};
   options.key.clear();
+  if (!actor_.empty()) options.created_by = actor_;
   const NewJob job{.tenant = like.lane.tenant,
                    .queue = like.lane.queue,
                    .type = like.type,

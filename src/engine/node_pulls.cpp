@@ -1,7 +1,5 @@
 // The half of a node that deals with workers outside: their leases, heartbeats and words are part of its rounds, and
 // their attempts are counted, told and ended like those of its own handlers.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <unordered_map>
 
@@ -20,11 +18,6 @@ constexpr std::size_t kPullsMax = 1000;  // jobs leased in one round
 
 bool contains(const std::vector<std::string>& list, const std::string& name) {
   return std::ranges::find(list, name) != list.end();
-}
-
-std::unexpected<Error> stale(JobId job, std::int64_t token) {
-  return failed(ErrorCode::stale_token,
-                fmt::format("token {} of job {} is not the current one", token, format_job_id(job)));
 }
 
 Extension extension_of(const PullBeat& beat) {
@@ -226,9 +219,14 @@ Result<std::string> Node::owner_of(const std::vector<std::string>& tenants, JobI
 }
 
 // A handler of our own has it: its lease is nobody else's to speak for.
-bool Node::runs_here(JobId job, std::int64_t token) const {
+Result<void> Node::check_held_outside(JobId job, std::int64_t token) const {
   const RunPtr run = runs_.find(job);
-  return run && !run->over && run->job.token == token;
+  if (!run || run->over || run->job.token != token) return {};
+  return stale_word(job, token,
+                    {.text = "a handler of the server runs the job, and its lease is not the caller's",
+                     .state = JobState::processing,
+                     .reason = {},
+                     .when = run->job.claimed_at});
 }
 
 Result<std::vector<Result<BeatAnswer>>> Node::extend_pulled(Round& round, const std::vector<PullBeat>& beats) {
@@ -244,8 +242,8 @@ Result<std::vector<Result<BeatAnswer>>> Node::extend_pulled(Round& round, const 
     auto owner = owner_of(beat.tenants, beat.job);
     if (!owner) {
       answers[i] = std::unexpected(std::move(owner).error());
-    } else if (runs_here(beat.job, beat.token)) {
-      answers[i] = stale(beat.job, beat.token);
+    } else if (auto held = check_held_outside(beat.job, beat.token); !held) {
+      answers[i] = std::unexpected(std::move(held).error());
     } else {
       extensions.push_back(extension_of(beat));
       asked.push_back({.index = i, .tenant = *std::move(owner)});
@@ -286,8 +284,8 @@ Result<std::vector<Result<WordAnswer>>> Node::settle_pulled(Round& round, const 
       answers[i] = std::unexpected(std::move(owner).error());
       continue;
     }
-    if (runs_here(word.job, word.token)) {
-      answers[i] = stale(word.job, word.token);
+    if (auto held = check_held_outside(word.job, word.token); !held) {
+      answers[i] = std::unexpected(std::move(held).error());
       continue;
     }
     Settling settling{.run = desk_.find(word.job, word.token),

@@ -4,26 +4,11 @@
 
 #include "base/json.h"
 #include "base/json_check.h"
+#include "engine/job_info.h"
 
 namespace carillon {
 
 namespace {
-
-RunningJob running_job(const LeasedJob& job) {
-  return {.id = job.id,
-          .tenant = job.tenant,
-          .queue = job.queue,
-          .type = job.type,
-          .payload = job.payload,
-          .priority = job.priority,
-          .attempt = job.attempt,
-          .token = job.token,
-          .run_at = job.run_at,
-          .deadline = job.deadline,
-          .schedule = job.schedule,
-          .subject = job.subject,
-          .slot = job.slot};
-}
 
 template <typename T>
 T value_or_throw(Result<T> result) {
@@ -33,10 +18,15 @@ T value_or_throw(Result<T> result) {
 
 }  // namespace
 
-RunContext::RunContext(Run& run, Port& port) : run_(run), port_(port), job_(running_job(run.job)) {}
+RunContext::RunContext(Run& run, Port& port) : run_(run), port_(port) {}
+
+const RunningJob& RunContext::job() const {
+  if (!job_) job_ = value_or_throw(running_job_of(run_));
+  return *job_;
+}
 
 const JsonValue& RunContext::payload() const {
-  if (!payload_) payload_ = value_or_throw(JsonValue::parse(job_.payload));
+  if (!payload_) payload_ = value_or_throw(JsonValue::parse(run_.job.payload));
   return *payload_;
 }
 

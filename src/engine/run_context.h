@@ -22,7 +22,7 @@ class RunContext final : public JobContext {
   RunContext& operator=(const RunContext&) = delete;
   ~RunContext() override = default;
 
-  const RunningJob& job() const override { return job_; }
+  const RunningJob& job() const override;
   const JsonValue& payload() const override;
   OnceResult once(std::string_view key, const std::function<void()>& effect) override;
   bool cancelled() const override;
@@ -32,7 +32,7 @@ class RunContext final : public JobContext {
  private:
   Run& run_;
   Port& port_;
-  RunningJob job_;
+  mutable std::optional<RunningJob> job_;
   mutable std::optional<JsonValue> payload_;
 };
 

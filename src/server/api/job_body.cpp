@@ -8,6 +8,7 @@
 
 #include "core/job_fields.h"
 #include "core/job_template.h"
+#include "engine/job_info.h"
 #include "server/api/tenants.h"
 
 namespace carillon::server {
@@ -160,30 +161,22 @@ Result<JobId> read_job_id(const std::string& text) {
 }
 
 JobInfo info_of_new(const NewJob& job, const Enqueued& made, Instant now) {
-  return {.id = made.id,
-          .tenant = job.tenant,
-          .queue = job.queue,
-          .type = job.type,
-          .payload = job.payload,
-          .priority = job.priority,
-          .state = made.state,
-          .reason = made.reason,
-          .origin = job.options.origin,
-          .parent = job.options.parent,
-          .subject = job.subject,
-          .idempotency_key = job.options.idempotency_key.value_or(""),
-          .run_at = job.run_at.value_or(now),
-          .deadline = job.deadline,
-          .max_attempts = attempts_allowed(job.options),
-          .timeout = job.options.timeout,
-          .limits = job.options.limits,
-          .notifies = job.options.notifies,
-          .depends_on = job.depends_on,
-          .tags = job.options.tags,
-          .meta = job.options.meta,
-          .created_by = job.options.created_by,
-          .created_at = now,
-          .finished_at = is_final(made.state) ? std::optional(now) : std::nullopt};
+  JobInfo info{.id = made.id,
+               .tenant = job.tenant,
+               .queue = job.queue,
+               .type = job.type,
+               .payload = job.payload,
+               .priority = job.priority,
+               .state = made.state,
+               .reason = made.reason,
+               .subject = job.subject,
+               .run_at = job.run_at.value_or(now),
+               .deadline = job.deadline,
+               .depends_on = job.depends_on,
+               .created_at = now,
+               .finished_at = is_final(made.state) ? std::optional(now) : std::nullopt};
+  tell_options(info, job.options);
+  return info;
 }
 
 }  // namespace carillon::server

@@ -63,11 +63,12 @@ struct MadeBatch {
 };
 
 void post_job(Services& services, RouteCall call) {
+  const std::string actor = call.caller.actor();
   auto body = [&]() -> Result<JobBody> {
     TRY_ASSIGN(const Json json, parse_sent_json(call.request.body));
     TRY_ASSIGN(JobBody job, read_job_body(call.request.body, json,
                                           {.tenant = call.tenant(),
-                                           .created_by = call.caller.id,
+                                           .created_by = actor,
                                            .defaults = services.host.node().rules().job_defaults()}));
     return job;
   }();
@@ -119,9 +120,10 @@ std::string to_json(const std::vector<Enqueued>& made) {
 }
 
 void post_batch(Services& services, RouteCall call) {
+  const std::string actor = call.caller.actor();
   auto read = read_job_batch(
       call.request.body,
-      {.tenant = call.tenant(), .created_by = call.caller.id, .defaults = services.host.node().rules().job_defaults()},
+      {.tenant = call.tenant(), .created_by = actor, .defaults = services.host.node().rules().job_defaults()},
       [&services] { return services.store.jobs().new_job_id(); });
   if (!read) return call.reply->send(refusal(read.error(), "job"));
   auto charge = std::make_shared<JobCharge>(services.quotas, call.tenant());

@@ -6,12 +6,11 @@
 #include "base/json.h"
 #include "base/json_writer.h"
 #include "core/json_members.h"
-#include "core/slot_text.h"
+#include "engine/job_info.h"
 #include "server/api/job_body.h"
 #include "server/api/pull_body.h"
 #include "server/api/query_fields.h"
 #include "server/api/services.h"
-#include "store/job_text.h"
 
 namespace carillon::server {
 
@@ -22,7 +21,7 @@ constexpr std::size_t kSettleBytesMax = std::size_t{32} << 20U;
 PullSender sender_of(const Services& services, const RouteCall& call) {
   return {.tenants = call.reach.tenants(),
           .is_of_all_tenants = call.caller.tenants.is_all(),
-          .id = call.caller.id,
+          .actor = call.caller.actor(),
           .defaults = services.host.node().rules().job_defaults()};
 }
 
@@ -35,41 +34,28 @@ HttpResponse told(const Error& error) {
 
 // ---- Leasing ------------------------------------------------------------------------------------------------------
 
-Origin origin_of(const LeasedJob& job) {
-  if (job.options.empty()) return job.schedule.empty() ? Origin::api : Origin::scheduled;
-  const auto options = read_options(job.options);
-  return options ? options->origin : Origin::api;
-}
-
-std::string to_json(const PulledJob& pulled) {
-  const LeasedJob& job = pulled.job;
-  JsonObject object;
-  object.text("id", format_job_id(job.id)).text("tenant", job.tenant).text("queue", job.queue).text("type", job.type);
-  object.raw("payload", job.payload).integer("priority", job.priority).text("state", "processing");
-  put(object, "schedule", job.schedule);
-  object.text("subject", job.subject);
-  put(object, "slot", job.slot ? slot_text(*job.slot, job.deadline) : std::string());
-  put(object, "run_at", job.run_at);
-  put(object, "deadline", job.deadline);
-  object.integer("attempt", job.attempt).integer("token", job.token);
-  put(object, "lease_until", pulled.lease_until);
-  object.text("timeout", format_duration(job.timeout));
-  object.text("trigger", job.attempt > 1 ? "retry" : to_string(origin_of(job)));
-  return object.str();
+// What is asked for of each of them.
+Result<std::string> items_of(std::vector<PulledJob> jobs, const ItemFields& fields) {
+  const TextsRead texts{.options = fields.need_options(), .detail = fields.need_detail()};
+  std::string items;
+  for (PulledJob& pulled : jobs) {
+    TRY_ASSIGN(const RunningJob job, running_job_of(std::move(pulled.job), texts));
+    items += items.empty() ? "" : ",";
+    items += to_json(job, fields);
+  }
+  return items;
 }
 
 void lease(Services& services, const RouteCall& call) {
-  auto request = read_lease_request(call.request.body, sender_of(services, call));
-  if (!request) return call.reply->send(refusal(request.error(), "job"));
+  auto body = read_lease_request(call.request.body, sender_of(services, call));
+  if (!body) return call.reply->send(refusal(body.error(), "job"));
   const Reply reply = call.reply;
-  const std::uint64_t number =
-      services.host.pulls().lease(*std::move(request), [reply](const Result<std::vector<PulledJob>>& jobs) {
+  const std::uint64_t number = services.host.pulls().lease(
+      std::move(body->request), [reply, fields = body->fields](Result<std::vector<PulledJob>> jobs) {
         if (!jobs) return reply->send(told(jobs.error()));
-        JsonArray items;
-        for (const PulledJob& job : *jobs) items.raw(to_json(job));
-        JsonObject answer;
-        answer.raw("items", items.str());
-        reply->send(json_answer(200, answer.str()));
+        auto items = items_of(*std::move(jobs), fields);
+        if (!items) return reply->send(told(items.error()));
+        reply->send(json_answer(200, R"({"items":[)" + *items + "]}"));
       });
   reply->on_gone([&services, number] { services.host.pulls().forget(number); });
 }

@@ -1,6 +1,7 @@
 #include "server/api/pull_body.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <utility>
 
@@ -67,7 +68,7 @@ class WordReader {
       for (std::size_t i = 0; i < then->items.size(); ++i) {
         TRY_ASSIGN(JobBody body, read_job_body(text_, then->items[i],
                                                {.tenant = {},  // its parent's
-                                                .created_by = sender_->id,
+                                                .created_by = sender_->actor,
                                                 .path = fields.path_of(fmt::format("then[{}]", i)),
                                                 .defaults = sender_->defaults}));
         outcome.follow_ups.push_back(request_of(std::move(body)));
@@ -134,6 +135,24 @@ Result<std::vector<const Json*>> read_items(std::string_view text, const Json& j
   return items;
 }
 
+// What a worker wants of its jobs: all, unless it says so.
+Result<ItemFields> read_item_fields(std::string_view text, JsonFields& fields) {
+  constexpr std::string_view kName = "fields";
+  TRY_ASSIGN(const Json* const list, fields.optional(kName, JsonType::array));
+  if (list == nullptr) return ItemFields::all();
+  const auto refuse = [&](const Json& value, std::string_view what) {
+    return json_error(text, value.offset, std::string(kName),
+                      fmt::format("{}; allowed are {}", what, fmt::join(ItemFields::names(), ", ")));
+  };
+  if (list->items.empty()) return refuse(*list, "names nothing");
+  ItemFields chosen;
+  for (const Json& item : list->items) {
+    if (item.type != JsonType::string) return refuse(item, "expected names of fields");
+    if (!chosen.add(item.text)) return refuse(item, fmt::format("a leased job has no field {}", quoted(item.text)));
+  }
+  return chosen;
+}
+
 }  // namespace
 
 std::vector<std::string> engine_list(const TenantSet& tenants) {
@@ -141,10 +160,11 @@ std::vector<std::string> engine_list(const TenantSet& tenants) {
   return tenants.names();
 }
 
-Result<PullRequest> read_lease_request(std::string_view text, const PullSender& sender) {
+Result<LeaseBody> read_lease_request(std::string_view text, const PullSender& sender) {
   TRY_ASSIGN(const Json json, parse_json_object(text));
   JsonFields fields(text, json, "");
-  PullRequest request;
+  LeaseBody body;
+  PullRequest& request = body.request;
   request.filter.tenants = engine_list(sender.tenants);
   TRY_ASSIGN(request.worker, fields.string("worker"));
   TRY(check_name("worker", request.worker));
@@ -165,8 +185,9 @@ Result<PullRequest> read_lease_request(std::string_view text, const PullSender& 
     return fields.fail(*json.find("wait"), "wait", fmt::format("{} is longer than 60s", format_duration(*wait)));
   }
   request.wait = wait.value_or(Duration::zero());
+  TRY_ASSIGN(body.fields, read_item_fields(text, fields));
   TRY(fields.finish());
-  return request;
+  return body;
 }
 
 Result<PullWord> read_word(std::string_view kind, std::string_view text, const PullSender& sender) {

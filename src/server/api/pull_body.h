@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "core/job_defaults.h"
 #include "core/job_id.h"
+#include "engine/job_json.h"
 #include "engine/pull.h"
 #include "server/auth/tenant_set.h"
 
@@ -18,7 +19,7 @@ namespace carillon::server {
 struct PullSender {
   TenantSet tenants;               // whose jobs it may touch
   bool is_of_all_tenants = false;  // its key, whatever the call may touch
-  std::string id;                  // of its key
+  std::string actor;               // as the jobs that it makes name it
   JobDefaults defaults;            // of the jobs that it makes
 };
 
@@ -26,7 +27,11 @@ struct PullSender {
 // so far.
 std::vector<std::string> engine_list(const TenantSet& tenants);
 
-Result<PullRequest> read_lease_request(std::string_view text, const PullSender& sender);
+struct LeaseBody {
+  PullRequest request;
+  ItemFields fields = ItemFields::all();  // of the jobs that it gets
+};
+Result<LeaseBody> read_lease_request(std::string_view text, const PullSender& sender);
 
 // The end of an attempt, by the name of the call: complete, fail, defer, release. Without its job.
 Result<PullWord> read_word(std::string_view kind, std::string_view text, const PullSender& sender);

@@ -1,6 +1,5 @@
 #include "server/handlers/webhook_runner.h"
 
-#include <carillon/job_info.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,51 +10,12 @@
 #include "base/json_writer.h"
 #include "core/job_id.h"
 #include "engine/execution.h"
+#include "engine/job_info.h"
 #include "server/handlers/signature.h"
-#include "store/job_text.h"
 
 namespace carillon::server {
 
 namespace {
-
-// The job as it was leased: what came before this attempt is not in it.
-Result<JobInfo> info_of(const Run& run) {
-  const LeasedJob& job = run.job;
-  JobOptions options;
-  if (!job.options.empty()) {
-    TRY_ASSIGN(options, read_options(job.options));
-  }
-  JobInfo info;
-  info.id = job.id;
-  info.tenant = job.tenant;
-  info.queue = job.queue;
-  info.type = job.type;
-  info.payload = job.payload;
-  info.priority = job.priority;
-  info.state = JobState::processing;
-  info.origin = options.origin;
-  info.parent = options.parent;
-  info.schedule = job.schedule;
-  info.subject = job.subject;
-  info.slot = job.slot;
-  info.key = options.key;
-  info.idempotency_key = options.idempotency_key.value_or("");
-  info.run_at = job.run_at;
-  info.deadline = job.deadline;
-  info.attempt = job.attempt;
-  info.max_attempts = attempts_allowed(options);
-  info.token = job.token;
-  info.lease_until = job.lease_until;
-  info.timeout = job.timeout;
-  info.limits = options.limits;
-  info.notifies = options.notifies;
-  info.tags = options.tags;
-  info.meta = options.meta;
-  info.created_by = options.created_by;
-  info.created_at = made_at(job.id);
-  if (run.started_at.load() != Instant{}) info.started_at = run.started_at.load();
-  return info;
-}
 
 // Places by host. A target that cannot be read has the place of "".
 std::string host_of(const std::optional<WebhookTarget>& target) {
@@ -66,10 +26,11 @@ std::string host_of(const std::optional<WebhookTarget>& target) {
 
 }  // namespace
 
-Result<std::string> webhook_body(const Run& run) {
-  TRY_ASSIGN(const JobInfo info, info_of(run));
+Result<std::string> webhook_body(const Run& run, Duration timeout) {
+  TRY_ASSIGN(RunningJob job, running_job_of(run));
+  job.timeout = timeout;
   JsonObject body;
-  body.raw("job", to_json(info)).integer("attempt", run.job.attempt).integer("token", run.job.token);
+  body.raw("job", to_json(job)).integer("attempt", run.job.attempt).integer("token", run.job.token);
   return body.str();
 }
 
@@ -77,8 +38,8 @@ Result<WebhookCall> webhook_call(const Run& run, const WebhookTarget& target, In
   WebhookCall call;
   call.tenant = run.job.tenant;
   call.url = target.url;
-  TRY_ASSIGN(call.body, webhook_body(run));
   call.timeout = std::min(run.job.timeout, target.timeout.value_or(run.job.timeout));
+  TRY_ASSIGN(call.body, webhook_body(run, call.timeout));
   const std::string id = format_job_id(run.job.id);
   const std::int64_t timestamp = std::chrono::floor<std::chrono::seconds>(now).time_since_epoch().count();
   call.headers = {{.name = "Content-Type", .value = "application/json"},

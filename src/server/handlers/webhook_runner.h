@@ -67,8 +67,8 @@ class SplitRunner final : public Runner {
   const IsWebhook is_webhook_;
 };
 
-// {"job": job, "attempt": n, "token": n}
-Result<std::string> webhook_body(const Run& run);
+// {"job": job, "attempt": n, "token": n}; the job as every worker gets it, with the timeout of this call.
+Result<std::string> webhook_body(const Run& run, Duration timeout);
 
 // The call of an attempt, signed as of `now`, which is the wall clock's. Errors: what is stored cannot be read.
 Result<WebhookCall> webhook_call(const Run& run, const WebhookTarget& target, Instant now);

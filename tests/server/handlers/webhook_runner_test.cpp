@@ -112,7 +112,24 @@ TEST_F(WebhookRunnerTest, TheJobArrivesSignedAndTheAnswerCompletesIt) {
   EXPECT_EQ(sent.at("idempotency_key").as_string(), "k1");
   EXPECT_EQ(sent.at("tags").raw(), R"(["t"])");
   EXPECT_EQ(sent.at("attempt").as_int(), 1);
-  EXPECT_EQ(sent.keys(), value_of(JsonValue::parse(to_json(job))).keys());
+  EXPECT_EQ(sent.at("created_at").as_string(), format_instant(job.created_at));
+  EXPECT_EQ(sent.at("trigger").as_string(), "api");
+  std::vector<std::string> wanted = value_of(JsonValue::parse(to_json(job))).keys();
+  wanted.back() = "trigger";  // instead of the attempts
+  EXPECT_EQ(sent.keys(), wanted);
+}
+
+TEST_F(WebhookRunnerTest, TheJobSaysTheTimeoutThatHolds) {
+  HttpTarget target(always(http_answer(200, "")));
+  urls["mail"] = target.url();
+  const auto sent = [&](std::optional<Duration> handlers, Duration jobs) {
+    timeout = handlers;
+    run({.type = "mail", .timeout = jobs});
+    return value_of(JsonValue::parse(body_of(target.requests().back()))).at("job").at("timeout").as_string();
+  };
+  EXPECT_EQ(sent(std::nullopt, 2min), "2m");
+  EXPECT_EQ(sent(10s, 2min), "10s");
+  EXPECT_EQ(sent(5min, 2min), "2m");
 }
 
 TEST_F(WebhookRunnerTest, ARetryHasTheSameIdAndAHigherToken) {

@@ -18,6 +18,7 @@ class FakeContext final : public JobContext {
     running.tenant = "acme";
     running.queue = "default";
     running.type = "report.build";
+    running.attempt = 1;
     running.payload = std::move(payload);
     running.run_at = value_of(parse_instant("2026-03-02T12:00:00Z"));
     parsed_ = value_of(JsonValue::parse(running.payload));
