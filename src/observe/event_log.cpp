@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/safe_file.h"
+#include "observe/tick_news.h"
 
 namespace carillon {
 
@@ -29,6 +30,8 @@ Result<EventLog> EventLog::open(const std::string& path) {
   TRY_ASSIGN(const int fd, open_log(path));
   return EventLog(fd, path);
 }
+
+EventLog::EventLog(int fd, std::string path) : fd_(fd), path_(std::move(path)), news_(std::make_unique<TickNews>()) {}
 
 EventLog::EventLog(EventLog&& other) noexcept
     : fd_(std::exchange(other.fd_, -1)),
@@ -56,8 +59,8 @@ Result<void> EventLog::reopen() {
 
 void EventLog::hear(const Event& event) {
   // What is in another file is not known in this one.
-  if (is_fresh_.exchange(false)) news_.forget();
-  if (!news_.is_news(event)) return;
+  if (is_fresh_.exchange(false)) news_->forget();
+  if (!news_->is_news(event)) return;
   const std::string line = to_json_line(event) + "\n";
   std::string_view left = line;
   while (!left.empty()) {

@@ -9,13 +9,14 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
-#include <utility>
 
 #include "base/error.h"
-#include "observe/tick_news.h"
 
 namespace carillon {
+
+class TickNews;
 
 class EventLog {
  public:
@@ -35,11 +36,11 @@ class EventLog {
   std::uint64_t lost() const { return lost_; }
 
  private:
-  EventLog(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
+  EventLog(int fd, std::string path);
 
   int fd_;
   std::string path_;
-  TickNews news_;  // of the engine's thread
+  std::unique_ptr<TickNews> news_;  // of the engine's thread
   std::atomic<bool> is_fresh_ = false;
   std::atomic<std::uint64_t> lost_ = 0;
 };
