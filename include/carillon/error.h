@@ -24,6 +24,7 @@ enum class ErrorCode : std::uint8_t {
   idempotency_conflict,   // the key is held by a job with another payload
   stale_token,            // the lease is no longer the caller's
   dependency_not_met,     // a job that was named to wait for does not exist
+  scheduler_disabled,     // nothing is started now: `enabled` is false. Jobs are still taken
   unavailable,            // the machine refused: a file that cannot be read, a store that cannot be reached
   store_full,             // no space for a write; what is stored can be read
   database_error,         // the store is damaged, or does not do what it must

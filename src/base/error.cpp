@@ -20,6 +20,7 @@ std::string_view to_string(ErrorCode code) {
     case ErrorCode::idempotency_conflict: return "idempotency_conflict";
     case ErrorCode::stale_token: return "stale_token";
     case ErrorCode::dependency_not_met: return "dependency_not_met";
+    case ErrorCode::scheduler_disabled: return "scheduler_disabled";
     case ErrorCode::unavailable: return "unavailable";
     case ErrorCode::store_full: return "store_full";
     case ErrorCode::database_error: return "database_error";

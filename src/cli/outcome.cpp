@@ -49,6 +49,7 @@ ExitCode exit_code(ErrorCode code) {
     case ErrorCode::idempotency_conflict:
     case ErrorCode::stale_token: return ExitCode::conflict;
     case ErrorCode::dependency_not_met:
+    case ErrorCode::scheduler_disabled:
     case ErrorCode::unavailable:
     case ErrorCode::store_full:
     case ErrorCode::database_error: return ExitCode::failed;

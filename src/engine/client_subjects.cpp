@@ -36,6 +36,7 @@ bool disables(std::span<const ImportLine> lines) {
 Result<EnqueuedJob> NodeClient::trigger(std::string_view tenant, std::string_view name, const TriggerOptions& options) {
   const std::string target = options.subject.empty() ? std::string(name) : std::string(name) + "/" + options.subject;
   return write<EnqueuedJob>({tenant, "schedule.trigger", target}, [&](Round& round) -> Result<Done<EnqueuedJob>> {
+    TRY(node_.rules().check_enabled());
     TRY_ASSIGN(const EnqueuedJob made,
                node_.planner().trigger(round, tenant, name, options,
                                        {.key = {}, .said = {}, .created_by = actor_, .meta = {}, .expected_at = {}}));
@@ -151,6 +152,7 @@ Result<void> NodeClient::delete_subject(std::string_view tenant, std::string_vie
 
 Result<BulkInfo> NodeClient::backfill(std::string_view tenant, std::string_view name, const BackfillRequest& request) {
   return write<BulkInfo>({tenant, "schedule.backfill", std::string(name)}, [&](Round& round) -> Result<Done<BulkInfo>> {
+    TRY(node_.rules().check_enabled());
     TRY_ASSIGN(const std::size_t count, node_.planner().windows_in(round, tenant, name, request));
     std::optional<std::uint64_t> total;
     if (!request.subject.empty()) total = count;

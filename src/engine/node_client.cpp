@@ -93,6 +93,7 @@ Result<JobList> NodeClient::jobs(const JobQuery& query, JobId before, std::size_
 
 Result<JobState> NodeClient::act(std::string_view tenant, std::string_view word, JobAction action, JobId id) {
   return write<JobState>({tenant, word, format_job_id(id)}, [&](Round& round) -> Result<Done<JobState>> {
+    if (action == JobAction::run_now) TRY(node_.rules().check_enabled());
     TRY_ASSIGN(const Changed change, std::move(node_.store().jobs().act(tenant, action, std::array{id}).front()));
     return Done<JobState>{changed(node_, round, tenant, change), trail_of(change.before, change.after)};
   });

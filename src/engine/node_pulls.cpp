@@ -154,7 +154,7 @@ void Node::put_back(const Serving& serving, Instant now) {
 void Node::answer_pulls(BootTime boot) {
   std::optional<Error> refused;
   if (draining_) refused = Error{.code = ErrorCode::unavailable, .message = "the engine is stopping"};
-  if (!rules_.config().enabled) refused = Error{.code = ErrorCode::unavailable, .message = "the scheduler is disabled"};
+  if (const auto enabled = rules_.check_enabled(); !enabled) refused = enabled.error();
   for (const PullCallPtr& call : refused ? desk_.take_all(dispatcher_) : desk_.take_ended(dispatcher_, boot)) {
     if (!call->begin_answer()) continue;
     answers_.emplace_back([call, refused] {

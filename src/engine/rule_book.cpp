@@ -232,6 +232,11 @@ bool RuleBook::is_enabled() const {
   return config_.enabled;
 }
 
+Result<void> RuleBook::check_enabled() const {
+  if (is_enabled()) return {};
+  return failed(ErrorCode::scheduler_disabled, "the scheduler is disabled: nothing is started");
+}
+
 std::vector<std::string> RuleBook::missing_limits(std::string_view tenant,
                                                   const std::vector<std::string>& names) const {
   if (names.empty()) return {};

@@ -107,6 +107,8 @@ class RuleBook {
   Zone zone_of(std::string_view tenant) const;
   // Whether anything is started at all.
   bool is_enabled() const;
+  // Refuses what asks for a start while nothing is started. Errors: scheduler_disabled.
+  Result<void> check_enabled() const;
   // Refuses names that no limit has, neither of the tenant's own nor of those for all, if limits must exist. What was
   // said `before` may be said again: a limit that is gone is no reason to refuse another edit.
   Result<void> check_limits(std::string_view tenant, const std::vector<std::string>& names,

@@ -27,6 +27,7 @@ Told told(ErrorCode code) {
     case ErrorCode::job_already_running: return {409, "job_already_running"};
     case ErrorCode::idempotency_conflict: return {409, "idempotency_conflict"};
     case ErrorCode::stale_token: return {409, "stale_token"};
+    case ErrorCode::scheduler_disabled: return {503, "scheduler_disabled"};
     case ErrorCode::unavailable: return {503, "store_unavailable"};
     case ErrorCode::store_full: return {507, "store_full"};
     case ErrorCode::database_error: return {503, "database_error"};

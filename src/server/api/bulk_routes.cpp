@@ -94,9 +94,6 @@ Result<HttpResponse> begin_bulk(Services& services, const RouteCall& call) {
 }
 
 Result<HttpResponse> begin_backfill(Services& services, const RouteCall& call) {
-  if (!services.host.node().rules().is_enabled()) {
-    return refusal(503, "scheduler_disabled", "the scheduler is disabled: nothing is started");
-  }
   TRY_ASSIGN(const Client::BackfillRequest range, read_backfill(call.request));
   TRY_ASSIGN(auto refused, many_over_quota(services, call.tenant()));
   if (refused) return *std::move(refused);

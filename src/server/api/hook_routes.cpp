@@ -93,9 +93,7 @@ Result<HttpResponse> push(Services& services, const RouteCall& call) {
   if (id.size() > kWebhookIdBytesMax) {
     return invalid_request(fmt::format("webhook-id may have {} bytes, not {}", kWebhookIdBytesMax, id.size()));
   }
-  if (!services.host.node().rules().is_enabled()) {
-    return refusal(503, "scheduler_disabled", "the scheduler is disabled: nothing is started");
-  }
+  TRY(services.host.node().rules().check_enabled());
   TRY_ASSIGN(const HookPush said, read_push(*hook, call.request.body));
   if (auto refused = job_over_quota(services, call.tenant())) return *std::move(refused);
   JsonObject about;

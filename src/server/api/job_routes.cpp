@@ -305,9 +305,6 @@ Result<HttpResponse> act(Services& services, const RouteCall& call, Act what) {
 }
 
 Result<HttpResponse> run_job(Services& services, const RouteCall& call) {
-  if (!services.host.node().rules().is_enabled()) {
-    return refusal(503, "scheduler_disabled", "the scheduler is disabled: nothing is started");
-  }
   return act(services, call, &NodeClient::run_now);
 }
 

@@ -25,12 +25,7 @@ PullSender sender_of(const Services& services, const RouteCall& call) {
           .defaults = services.host.node().rules().job_defaults()};
 }
 
-HttpResponse told(const Error& error) {
-  if (error.code == ErrorCode::unavailable && error.message.find("disabled") != std::string::npos) {
-    return refusal(503, "scheduler_disabled", error.message);
-  }
-  return refusal(error, "job");
-}
+HttpResponse told(const Error& error) { return refusal(error, "job"); }
 
 // ---- Leasing ------------------------------------------------------------------------------------------------------
 

@@ -142,9 +142,6 @@ Result<HttpResponse> resume_schedule(Services& services, const RouteCall& call) 
 }
 
 Result<HttpResponse> trigger_schedule(Services& services, const RouteCall& call) {
-  if (!services.host.node().rules().is_enabled()) {
-    return refusal(503, "scheduler_disabled", "the scheduler is disabled: nothing is started");
-  }
   TRY_ASSIGN(const Client::TriggerOptions options, read_trigger(call.request, SubjectNamed::by_body));
   if (auto refused = job_over_quota(services, call.tenant())) return *std::move(refused);
   TRY_ASSIGN(const EnqueuedJob made, services.client_of(call.caller).trigger(call.tenant(), call.params[1], options));

@@ -170,9 +170,6 @@ Result<HttpResponse> export_subjects(Services& services, const RouteCall& call) 
 // ---- One by hand ----------------------------------------------------------------------------------------------------
 
 Result<HttpResponse> trigger_subject(Services& services, const RouteCall& call) {
-  if (!services.host.node().rules().is_enabled()) {
-    return refusal(503, "scheduler_disabled", "the scheduler is disabled: nothing is started");
-  }
   TRY_ASSIGN(Client::TriggerOptions options, read_trigger(call.request, SubjectNamed::by_path));
   options.subject = subject_of(call);
   TRY_ASSIGN(const EnqueuedJob made,
