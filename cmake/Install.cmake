@@ -1,45 +1,54 @@
-# What `cmake --install BUILD --prefix PREFIX` leaves behind: the program, the headers of include/carillon, one static
-# library, and the package that makes
+# What `cmake --install BUILD --prefix PREFIX` leaves behind: the program, the headers of include/carillon, static
+# libraries, and the package that makes
 #
-#   find_package(carillon REQUIRED)
-#   target_link_libraries(app PRIVATE carillon::carillon)
+#   find_package(carillon REQUIRED)                             # or: REQUIRED COMPONENTS metrics mail
+#   target_link_libraries(app PRIVATE carillon::carillon)       # and carillon::metrics, carillon::mail
 #
 # all that a user has to write. Nothing in it names the place where it was built, so a prefix may be moved.
+#
+# What needs libraries that not every user has is a library of its own: docs/adr/0014-parts-of-the-library.md.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 find_package(Threads REQUIRED)
 
-# The layers that are part of the library, lowest first. One that does not exist yet is left out.
-set(CARILLON_LIBRARY_LAYERS base core store engine)
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/carillon)
 
-# carillon_library is libcarillon.a (the name `carillon` belongs to the program). The layers stay apart for ourselves and
-# are one archive for users, who then cannot get their order wrong.
-add_library(carillon_library STATIC)
-set(libraries Threads::Threads)
-foreach(layer IN LISTS CARILLON_LIBRARY_LAYERS)
-  if(TARGET carillon_${layer})
-    target_sources(carillon_library PRIVATE $<TARGET_OBJECTS:carillon_${layer}>)
+#   carillon_installed(TARGET carillon_mail_library OUTPUT carillon_mail EXPORT mail LAYERS net mail NEEDS carillon_library)
+#
+# One archive of these layers, which stay apart for ourselves; users then cannot get their order wrong. It is lib<OUTPUT>.a
+# and carillon::<EXPORT>. Each third-party library needs its find_dependency in carillonConfig.cmake.in.
+function(carillon_installed)
+  cmake_parse_arguments(ARG "" "TARGET;OUTPUT;EXPORT" "LAYERS;NEEDS" ${ARGN})
+  add_library(${ARG_TARGET} STATIC)
+  set(libraries Threads::Threads)
+  foreach(layer IN LISTS ARG_LAYERS)
+    target_sources(${ARG_TARGET} PRIVATE $<TARGET_OBJECTS:carillon_${layer}>)
     get_target_property(needed carillon_${layer} LINK_LIBRARIES)
     list(APPEND libraries ${needed})
-  endif()
-endforeach()
-list(FILTER libraries EXCLUDE REGEX "^carillon_")
-list(REMOVE_DUPLICATES libraries)
+  endforeach()
+  list(FILTER libraries EXCLUDE REGEX "^carillon_")
+  list(REMOVE_DUPLICATES libraries)
+  # Private: a user links third-party libraries, and compiles without their headers.
+  target_link_libraries(${ARG_TARGET} PUBLIC ${ARG_NEEDS} PRIVATE ${libraries})
+  target_include_directories(${ARG_TARGET} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_compile_features(${ARG_TARGET} INTERFACE cxx_std_23)
+  set_target_properties(${ARG_TARGET} PROPERTIES LINKER_LANGUAGE CXX OUTPUT_NAME ${ARG_OUTPUT} EXPORT_NAME ${ARG_EXPORT})
+  install(TARGETS ${ARG_TARGET} EXPORT ${ARG_OUTPUT} ARCHIVE)
+  install(EXPORT ${ARG_OUTPUT} NAMESPACE carillon:: FILE ${ARG_OUTPUT}Targets.cmake DESTINATION ${package})
+  # Who has built the program can install all of it.
+  add_dependencies(carillon ${ARG_TARGET})
+endfunction()
 
-# Private: a user links third-party libraries, and compiles without their headers. Each needs its find_dependency in
-# carillonConfig.cmake.in.
-target_link_libraries(carillon_library PRIVATE ${libraries})
-target_include_directories(carillon_library INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-target_compile_features(carillon_library INTERFACE cxx_std_23)
-set_target_properties(carillon_library PROPERTIES LINKER_LANGUAGE CXX OUTPUT_NAME carillon EXPORT_NAME carillon)
-# Who has built the program can install all of it.
-add_dependencies(carillon carillon_library)
+# The name `carillon` belongs to the program.
+carillon_installed(TARGET carillon_library OUTPUT carillon EXPORT carillon
+  LAYERS base core store engine observe config)
+carillon_installed(TARGET carillon_metrics_library OUTPUT carillon_metrics EXPORT metrics
+  LAYERS metrics NEEDS carillon_library)
+carillon_installed(TARGET carillon_mail_library OUTPUT carillon_mail EXPORT mail
+  LAYERS net mail NEEDS carillon_library)
 
-set(package ${CMAKE_INSTALL_LIBDIR}/cmake/carillon)
 install(TARGETS carillon RUNTIME)
-install(TARGETS carillon_library EXPORT carillon ARCHIVE)
 install(DIRECTORY include/carillon TYPE INCLUDE FILES_MATCHING PATTERN *.h)
-install(EXPORT carillon NAMESPACE carillon:: FILE carillonTargets.cmake DESTINATION ${package})
 configure_package_config_file(cmake/carillonConfig.cmake.in ${PROJECT_BINARY_DIR}/package/carillonConfig.cmake
   INSTALL_DESTINATION ${package} NO_SET_AND_CHECK_MACRO)
 # Before 1.0 a new minor version may break.

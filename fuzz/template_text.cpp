@@ -1,17 +1,18 @@
 // Templates of mails and what is put into them: a template, a line end, then a value for {{payload.a}}.
-#include "server/handlers/template_text.h"
+#include "mail/template_text.h"
 
 #include <algorithm>
 
 #include "base/check.h"
 #include "base/json.h"
+#include "base/plain_text.h"
 #include "expect.h"
-#include "server/handlers/email_address.h"
-#include "server/handlers/email_message.h"
-#include "server/handlers/plain_text.h"
+#include "mail/address.h"
+#include "mail/attachments.h"
+#include "mail/message.h"
 
 using namespace carillon;
-using namespace carillon::server;
+using namespace carillon::mail;
 
 namespace {
 
@@ -43,7 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   CHECK(payload);
   const TemplateScope scope(job, *payload);
 
-  const auto parsed = TemplateText::parse(form);
+  const auto parsed = TemplateText::parse(form, TemplateText::Raw::allowed);
   if (!parsed) {
     fuzz::expect_readable(parsed.error(), form);
   } else if (const auto rendered = parsed->render(scope); rendered) {
@@ -65,6 +66,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   message.to = *list;
   message.subject = breaks_headers(value) ? std::string() : value;
   message.text = value;
+  message.html = value;
+  // An attachment that is let through is one part, whatever it is called.
+  message.attachments = {{.name = value, .type = "image/png", .content = value, .cid = std::string(form)}};
+  if (!check_attachments(message.attachments, !message.html.empty())) message.attachments.clear();
   const std::string mail = write_email(message);
   expect_lines(mail);
   // Nothing became a header of its own.

@@ -5,7 +5,7 @@
 #include "base/check.h"
 #include "base/json_check.h"
 #include "expect.h"
-#include "server/handlers/address_guard.h"
+#include "net/address_guard.h"
 #include "server/handlers/retry_after.h"
 
 using namespace carillon;

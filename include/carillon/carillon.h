@@ -1,8 +1,10 @@
-// Everything of the library but carillon/testing.h.
+// Jobs, schedules and the engine that runs them. Besides: observer.h (log, events, objectives), settings.h, metrics.h,
+// mail.h and testing.h.
 #pragma once
 
 #include <carillon/client.h>
 #include <carillon/engine.h>
+#include <carillon/engine_options.h>
 #include <carillon/error.h>
 #include <carillon/events.h>
 #include <carillon/explain.h>

@@ -10,27 +10,16 @@
 #pragma once
 
 #include <carillon/client.h>
+#include <carillon/engine_options.h>
 #include <carillon/events.h>
 #include <carillon/job_context.h>
 #include <carillon/store.h>
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 
 namespace carillon {
-
-struct EngineOptions {
-  std::uint32_t max_concurrency = 0;          // 0: as many as there are cores
-  Duration tick = std::chrono::seconds(1);    // the longest that it sleeps
-  Duration drain = std::chrono::seconds(30);  // how long running attempts may take at the end
-  Duration retention = std::chrono::days(7);  // finished jobs are kept so long, unless their tenant says otherwise
-  std::string worker = "engine";              // its name on leases
-  bool leave_unhandled = false;               // types without a handler stay queued, instead of failing
-  // Where handlers run, if not on threads of the engine's own: called with a function to call once, on any thread.
-  std::function<void(std::function<void()>)> executor;
-};
 
 class Engine {
  public:
@@ -48,6 +37,14 @@ class Engine {
 
   Client& client();
   Counters counters() const;
+  // What /v1/config answers in the server, as JSON: what is pinned, else stored, else the default.
+  std::string config() const;
+  // How many jobs there are in this state, of all tenants.
+  Result<std::uint64_t> count(JobState state) const;
+  // The store's clock.
+  Instant now() const;
+  // Tells the listeners, in order with what the engine tells itself. Any thread.
+  void announce(EventBody event);
 
   // Until SIGTERM, SIGINT or stop(). Drains; a second signal ends the process at once.
   void run();

@@ -41,10 +41,11 @@ struct JobRequest {
   // The same tenant, type and key give the same job; nothing: none. An empty one is refused.
   std::optional<std::string> idempotency_key;
   KeyHold unique_until;
+  // What is not said is as the engine's options and configuration have it: 5 attempts, 5 minutes, 60 seconds.
   std::optional<RetryPolicy> retry;
-  std::optional<std::uint32_t> max_attempts = kMaxAttemptsDefault;  // nothing: only the deadline ends it
-  Duration timeout = kTimeoutDefault;
-  Duration lease = kLeaseDefault;
+  std::optional<std::uint32_t> max_attempts = 0;  // 0: not said; nothing: only the deadline ends it
+  std::optional<Duration> timeout;
+  std::optional<Duration> lease;
   std::vector<std::string> limits;
   bool notifies = false;  // quiet hours hold it
   OnAmbiguous on_ambiguous = OnAmbiguous::retry;

@@ -10,11 +10,14 @@
 #pragma once
 
 #include <carillon/client.h>
+#include <carillon/engine_options.h>
 #include <carillon/events.h>
 #include <carillon/job_context.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace carillon::testing {
@@ -45,6 +48,9 @@ class TestEngine {
     std::string store = "memory:";  // or sqlite:PATH
     std::uint32_t max_concurrency = 8;
     bool leave_unhandled = false;
+    // As a real engine has them; then these count, and not the two above. Handlers run here whatever it says of
+    // threads.
+    std::optional<EngineOptions> engine = {};
   };
   explicit TestEngine(ManualClock& clock) : TestEngine(clock, Options()) {}
   TestEngine(ManualClock& clock, const Options& options);

@@ -9,6 +9,8 @@
 // whatever it is read onto. Instants are kept to the millisecond.
 #pragma once
 
+#include <carillon/engine_options.h>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -79,16 +81,7 @@ struct EngineConfig {
   friend bool operator==(const EngineConfig&, const EngineConfig&) = default;
 };
 
-// What the operator's flags, environment and file say of it: that holds, whatever is stored.
-struct ConfigPins {
-  std::optional<bool> enabled;
-  std::optional<std::uint32_t> max_concurrent_jobs;
-  std::optional<Duration> check_interval;
-  std::optional<std::string> timezone;
-  std::optional<std::uint32_t> default_retry_max_attempts;
-  std::optional<Duration> default_retry_backoff;
-  std::optional<Duration> retention;
-};
+// What the operator's flags, environment and file say of it holds.
 EngineConfig pinned(EngineConfig stored, const ConfigPins& pins);
 
 Result<QuietHours> parse_quiet_hours(std::string_view json);

@@ -9,6 +9,8 @@
 // meant.
 #pragma once
 
+#include <carillon/mail.h>
+
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -19,10 +21,10 @@
 #include <vector>
 
 #include "base/error.h"
+#include "config/library_config.h"
+#include "config/loader.h"
 #include "core/duration.h"
 #include "core/instant.h"
-#include "observe/log_line.h"
-#include "observe/slo_config.h"
 
 namespace carillon::daemon {
 
@@ -39,20 +41,6 @@ struct ClockSetting {
   Instant start;
   double speed = 0;  // 0: stands still until it is told
   friend bool operator==(const ClockSetting&, const ClockSetting&) = default;
-};
-
-// What windows are made of, unless a schedule says otherwise.
-struct SchedulerDefaults {
-  std::uint32_t max_backfill_windows = 6;
-  Duration min_window = std::chrono::minutes(1);
-};
-
-// What a lease and a job get that say nothing about it.
-struct WorkerDefaults {
-  std::optional<std::uint32_t> batch;  // jobs claimed at once; nothing: as many as pays
-  Duration lease = std::chrono::minutes(1);
-  std::uint32_t max_attempts = 5;
-  std::optional<Duration> retry_backoff;
 };
 
 // What callers may have under way at once.
@@ -79,8 +67,6 @@ struct ExecDefinition {
   friend bool operator==(const ExecDefinition&, const ExecDefinition&) = default;
 };
 
-enum class StartTls : std::uint8_t { attempt, require, never };
-
 // A mail for each of a type's jobs. Texts are templates: {{payload.a.b}}, {{job.id}}.
 struct EmailDefinition {
   std::string smtp;  // smtp://HOST:PORT or smtps://HOST:PORT
@@ -95,6 +81,7 @@ struct EmailDefinition {
   std::string subject;
   std::string text;
   std::optional<std::string> html;
+  std::optional<std::string> attachments;  // one {{…}} that gives a list
   std::optional<Duration> timeout;
   std::vector<std::string> limits;
   friend bool operator==(const EmailDefinition&, const EmailDefinition&) = default;
@@ -107,31 +94,13 @@ struct HandlerDefinition {
   friend bool operator==(const HandlerDefinition&, const HandlerDefinition&) = default;
 };
 
-struct ServerConfig {
+struct ServerConfig : config::LibraryConfig {
   std::string db = "sqlite:carillon.db";
   ListenAddress listen;
   bool behind_proxy = false;  // TLS and the client's address are the proxy's business
-  std::optional<std::string> event_log;
   std::optional<ClockSetting> clock;
   std::optional<std::string> admin_key;
-
-  std::uint32_t max_concurrency = 0;  // of this node; 0: as many as there are cores
-  Duration tick = std::chrono::seconds(1);
-  Duration job_timeout = std::chrono::minutes(5);
-  Duration drain = std::chrono::seconds(30);
-  Duration retention = std::chrono::days(7);
-
-  // What `/v1/config` can set as well, where nothing is pinned here.
-  std::optional<bool> enabled;
-  std::optional<std::uint32_t> max_concurrent_jobs;
-  std::optional<std::string> timezone;
-
-  SchedulerDefaults scheduler;
-  WorkerDefaults worker;
   HttpBounds http;
-  SloConfig slo;
-  LogLevel log_level = LogLevel::info;
-  LogFormat log_format = LogFormat::automatic;
   std::vector<std::string> webhooks_allow;  // besides public addresses: ADDRESS, NETWORK/BITS or NAME, each with :PORT
   std::optional<std::string> webhooks_ca_file;  // whose certificates webhooks trust; nothing: the system's
   std::vector<HandlerDefinition> handlers;      // by type
@@ -143,18 +112,11 @@ struct ServeFlags {
   std::map<std::string, std::string> values;  // by setting, as in the file: {"max_concurrency", "8"}
 };
 
-using Environment = std::map<std::string, std::string>;
-Environment environment_of_process();
-
-enum class ConfigSource : std::uint8_t { standard, file, environment, flag };
-
-// One setting as it came out.
-struct EffectiveSetting {
-  std::string key;    // its first name
-  std::string value;  // as it would be written; nothing secret
-  ConfigSource source = ConfigSource::standard;
-  std::string origin;  // "default", "flag --db", "environment WORKER_POLL_MS", "carillon.toml, line 3"
-};
+using config::ConfigFile;
+using config::ConfigSource;
+using config::EffectiveSetting;
+using config::Environment;
+using config::environment_of_process;
 
 struct LoadedConfig {
   ServerConfig config;
@@ -171,11 +133,7 @@ struct LoadedConfig {
 // Reads the file that `flags`, or CARILLON_CONFIG, or else the working folder names, and puts all together.
 Result<LoadedConfig> load_config(const ServeFlags& flags, const Environment& environment);
 
-// The same, from a text. `path` is for messages.
-struct ConfigFile {
-  std::string path;
-  std::string text;
-};
+// The same, from a text.
 Result<LoadedConfig> load_config(const ServeFlags& flags, const Environment& environment,
                                  const std::optional<ConfigFile>& file);
 

@@ -118,22 +118,4 @@ Result<void> check_allow_entry(std::string_view entry) {
   return {};
 }
 
-std::string without_password(std::string_view url) {
-  std::string out(url);
-  // As a query parameter, which libpq takes as well.
-  if (const std::size_t query = out.find("password="); query != std::string::npos) {
-    const std::size_t begin = query + std::string_view("password=").size();
-    out.replace(begin, std::min(out.find('&', begin), out.size()) - begin, "***");
-  }
-  const std::size_t scheme = out.find("://");
-  if (scheme == std::string::npos) return out;
-  const std::size_t begin = scheme + 3;
-  // The last @ of the authority: a password may hold one that was not escaped.
-  const std::size_t at = out.rfind('@', out.find_first_of("?#", begin));
-  if (at == std::string::npos || at < begin) return out;
-  const std::size_t colon = out.find(':', begin);
-  if (colon < at) out.replace(colon + 1, at - colon - 1, "***");
-  return out;
-}
-
 }  // namespace carillon::daemon

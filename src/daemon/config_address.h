@@ -16,7 +16,4 @@ std::string format_listen(const ListenAddress& listen);
 // port. The error says only what is allowed.
 Result<void> check_allow_entry(std::string_view entry);
 
-// The URL without what is secret in it: smtp://ada:***@mail.
-std::string without_password(std::string_view url);
-
 }  // namespace carillon::daemon

@@ -7,14 +7,15 @@
 #include <map>
 #include <utility>
 
+#include "config/values.h"
 #include "core/job.h"
-#include "daemon/config_values.h"
 
 namespace carillon::daemon {
 
 namespace {
 
 using namespace std::chrono_literals;
+using namespace config;
 
 constexpr DurationRange kTimeouts{.min = 1ms, .max = std::chrono::days(7)};
 
@@ -155,6 +156,7 @@ Result<EmailDefinition> read_email(Fields& fields) {
   TRY(fields.required("subject", email.subject, read_text));
   TRY(fields.required("text", email.text, read_long_text));
   TRY(fields.optional("html", email.html, read_long_text));
+  TRY(fields.optional("attachments", email.attachments, read_text));
   TRY(fields.optional("timeout", email.timeout, read_timeout));
   TRY(fields.optional("limits", email.limits, read_limits));
   return email;

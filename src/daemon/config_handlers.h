@@ -5,10 +5,13 @@
 #include <vector>
 
 #include "base/error.h"
+#include "config/toml.h"
 #include "daemon/config.h"
-#include "daemon/config_toml.h"
 
 namespace carillon::daemon {
+
+using config::GivenValue;
+using config::TomlEntry;
 
 // `entries` are those under [handlers]. The error begins with line and key.
 Result<std::vector<HandlerDefinition>> read_handlers(const std::vector<TomlEntry>& entries);

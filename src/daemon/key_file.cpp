@@ -5,7 +5,7 @@
 #include <system_error>
 
 #include "base/safe_file.h"
-#include "daemon/config_address.h"
+#include "config/values.h"
 
 namespace carillon::daemon {
 
@@ -29,7 +29,7 @@ Result<void> check_key_path(const std::filesystem::path& path, std::string_view 
   std::error_code error;
   if (!std::filesystem::exists(std::filesystem::symlink_status(path, error))) return check_folder_of(path);
   const std::string name = carillon::quoted(path.string());
-  const std::string database = carillon::quoted(without_password(std::string(db)));
+  const std::string database = carillon::quoted(carillon::config::without_password(std::string(db)));
   const auto text = read_plain_file(path, kKeyBytesMax);
   const std::string id = text ? text->substr(0, text->find('.')) : std::string();
   if (text && knows_key(id)) {

@@ -1,17 +1,16 @@
 #include "daemon/own_handlers.h"
 
+#include <carillon/mail.h>
 #include <fmt/format.h>
 
 #include <utility>
 
-#include "server/handlers/email_handler.h"
 #include "server/handlers/exec_handler.h"
 
 namespace carillon::daemon {
 
 namespace {
 
-using server::EmailConfig;
 using server::ExecConfig;
 
 ExecConfig exec_config(const ExecDefinition& exec) {
@@ -28,34 +27,31 @@ ExecConfig exec_config(const ExecDefinition& exec) {
   return config;
 }
 
-EmailConfig email_config(const EmailDefinition& email) {
-  EmailConfig config{.smtp = email.smtp,
-                     .user = email.username.value_or(""),
-                     .password_file = email.password_file.value_or(""),
-                     .from = email.from,
-                     .to = email.to,
-                     .cc = email.cc.value_or(""),
-                     .subject = email.subject,
-                     .text = email.text,
-                     .html = email.html.value_or(""),
-                     .to_list = email.to_list,
-                     .cc_list = email.cc_list};
-  switch (email.starttls) {
-    case StartTls::attempt: config.starttls = EmailConfig::StartTls::attempt; break;
-    case StartTls::require: config.starttls = EmailConfig::StartTls::require; break;
-    case StartTls::never: config.starttls = EmailConfig::StartTls::never; break;
-  }
-  if (email.timeout) config.timeout = *email.timeout;
-  return config;
+Result<Handler> email_handler(const EmailDefinition& email) {
+  MailServer server{.smtp = email.smtp,
+                    .starttls = email.starttls,
+                    .user = email.username.value_or(""),
+                    .password_file = email.password_file.value_or(""),
+                    .ca_file = {},
+                    .from = email.from};
+  if (email.timeout) server.timeout = *email.timeout;
+  TRY_ASSIGN(const MailSender sender, MailSender::open(server));
+  return sender.handler({.to = email.to,
+                         .cc = email.cc.value_or(""),
+                         .subject = email.subject,
+                         .text = email.text,
+                         .html = email.html.value_or(""),
+                         .attachments = email.attachments.value_or(""),
+                         .to_list = email.to_list,
+                         .cc_list = email.cc_list});
 }
 
 }  // namespace
 
 Result<Handler> handler_of(const HandlerDefinition& definition) {
   const auto* const exec = std::get_if<ExecDefinition>(&definition.work);
-  Result<Handler> made = exec != nullptr
-                             ? server::make_exec_handler(exec_config(*exec))
-                             : server::make_email_handler(email_config(std::get<EmailDefinition>(definition.work)));
+  Result<Handler> made = exec != nullptr ? server::make_exec_handler(exec_config(*exec))
+                                         : email_handler(std::get<EmailDefinition>(definition.work));
   if (made) return made;
   return std::unexpected(
       with_context(fmt::format("handlers.{}", carillon::quoted(definition.type)), std::move(made).error()));

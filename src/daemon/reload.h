@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include <carillon/log.h>
 #include "daemon/config.h"
-#include "observe/log_line.h"
 
 namespace carillon::daemon {
 

@@ -13,9 +13,14 @@
 #include <optional>
 #include <utility>
 
+#include <carillon/event_log.h>
+#include <carillon/log.h>
+#include <carillon/metrics.h>
+#include <carillon/slo.h>
 #include "base/clock.h"
 #include "base/hole.h"
 #include "base/replaceable.h"
+#include "config/values.h"
 #include "daemon/config_address.h"
 #include "daemon/data_files.h"
 #include "daemon/first_key.h"
@@ -31,11 +36,6 @@
 #include "engine/engine_host.h"
 #include "engine/open_store.h"
 #include "observe/crash_line.h"
-#include "observe/event_log.h"
-#include "observe/log.h"
-#include "observe/log_events.h"
-#include "observe/metrics.h"
-#include "observe/slo_watcher.h"
 #include "observe/tenant_figures.h"
 #include "server/api/api.h"
 #include "server/api/handler_book.h"
@@ -158,7 +158,6 @@ class Server {
       if (event_log_) event_log_->hear(event);
       events_.hear(event);
     });
-    for (const Slo slo : kSlos) metrics_.set_slo(to_string(slo), false);
     host_.start();
     TRY(http_->start());
     keep_streams_alive();
@@ -168,14 +167,15 @@ class Server {
     LogLine line(LogLevel::info, "started");
     line.text("version", version())
         .text("address", format_listen({.address = config_.listen.address, .port = http_->port()}));
-    log_.write(line.text("db", without_password(config_.db)).text("event_log", config_.event_log.value_or("")));
+    log_.write(line.text("db", carillon::config::without_password(config_.db))
+                   .text("event_log", config_.event_log.value_or("")));
     return {};
   }
 
   void greet() {
     const std::string page =
         fmt::format("http://{}/", format_listen({.address = config_.listen.address, .port = http_->port()}));
-    fmt::print("carillon {} keeps its data in {}\n", version(), without_password(config_.db));
+    fmt::print("carillon {} keeps its data in {}\n", version(), carillon::config::without_password(config_.db));
     // What is not a terminal is kept and read by others.
     if (isatty(STDOUT_FILENO) == 1) {
       // With the admin key that was made first: there is one since the start.
@@ -265,17 +265,12 @@ class Server {
   }
 
   EngineHostOptions host_options(const LoadedConfig& loaded) {
-    EngineHostOptions options{.engine = {.max_concurrency = config_.max_concurrency,
-                                         .tick = tick(),
-                                         .drain = config_.drain,
-                                         .retention = config_.retention,
-                                         .worker = "server",
-                                         .leave_unhandled = true},
-                              .clock = clock_.get(),
-                              .rehearsal = rehearsal_.get()};
-    options.rules = rules_of(loaded);
-    options.rules.limits_must_exist = true;
-    if (config_.worker.batch) options.claims_max = *config_.worker.batch;
+    EngineHostOptions options{
+        .engine = engine_options_of(loaded), .clock = clock_.get(), .rehearsal = rehearsal_.get()};
+    options.engine.tick = tick();
+    options.engine.worker = "server";
+    options.engine.leave_unhandled = true;
+    options.limits_must_exist = true;
     options.serves = [this](std::string_view tenant, std::string_view type) { return handlers_.serves(tenant, type); };
     options.limits_of_type = [this](std::string_view tenant, std::string_view type) {
       return handlers_.limits(tenant, type);
@@ -372,7 +367,7 @@ class Server {
     }
     for (const SloTurn& turn : slo_.evaluate({.boot = boot_now(), .now = services_.now(), .parked = parked})) {
       log_.write(turn.line());
-      metrics_.set_slo(to_string(turn.slo), turn.standing.breached);
+      metrics_.hear(turn);
       if (turn.standing.breached) host_.node().announce(turn.event());
     }
     watch_objectives();

@@ -3,6 +3,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -11,6 +12,7 @@
 #include <thread>
 
 #include "base/check.h"
+#include "core/settings.h"
 #include "engine/engine_host.h"
 
 namespace carillon {
@@ -97,6 +99,13 @@ void Engine::handle(std::string type, Handler handler) { parts_->host().handle(s
 void Engine::on_event(EventListener listener) { parts_->host().on_event(std::move(listener)); }
 Client& Engine::client() { return parts_->host().client(); }
 Counters Engine::counters() const { return parts_->host().counters(); }
+std::string Engine::config() const { return write_engine_config(parts_->host().node().config()); }
+Result<std::uint64_t> Engine::count(JobState state) const {
+  TRY_ASSIGN(const std::int64_t count, parts_->host().node().store().reader().count_of(state));
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(count, 0));
+}
+Instant Engine::now() const { return parts_->host().node().store().jobs().now(); }
+void Engine::announce(EventBody event) { parts_->host().node().announce(std::move(event)); }
 void Engine::run_in_background() { parts_->host().start(); }
 void Engine::stop() { parts_->host().stop(); }
 

@@ -21,25 +21,39 @@ std::uint32_t concurrency_of(const EngineOptions& options) {
   return std::max(1U, std::thread::hardware_concurrency());
 }
 
-Node::Options node_options(const EngineHostOptions& host) {
-  const EngineOptions& options = host.engine;
-  Node::Options node{.worker = options.worker,
-                     .max_concurrency = concurrency_of(options),
-                     .tick = options.tick,
-                     .retention = options.retention,
-                     .rules = host.rules};
-  if (host.claims_max) node.claims_max = *host.claims_max;
+Node::Options host_node_options(const EngineHostOptions& host) {
+  Node::Options node = node_options_of(host.engine);
+  node.rules.limits_must_exist = host.limits_must_exist;
   return node;
 }
 
 }  // namespace
+
+RuleBook::Base rules_of(const EngineOptions& options) {
+  return {.pins = options.pins,
+          .job = {.timeout = options.job_timeout,
+                  .lease = options.lease,
+                  .max_attempts = options.max_attempts,
+                  .retry = std::nullopt},
+          .windows = {.max_backfill = options.max_backfill_windows, .min_window = options.min_window}};
+}
+
+Node::Options node_options_of(const EngineOptions& options) {
+  Node::Options node{.worker = options.worker,
+                     .max_concurrency = concurrency_of(options),
+                     .tick = options.tick,
+                     .retention = options.retention,
+                     .rules = rules_of(options)};
+  if (options.batch) node.claims_max = *options.batch;
+  return node;
+}
 
 class EngineHost::Parts {
  public:
   Parts(Store& store, EngineHostOptions options)
       : options_(std::move(options)),
         clock_(options_.clock ? *options_.clock : system_store_clock()),
-        node_(store, clock_, node_options(options_)),
+        node_(store, clock_, host_node_options(options_)),
         client_(node_),
         pulls_(node_),
         stopped_(eventfd(0, EFD_CLOEXEC)),

@@ -25,6 +25,11 @@
 
 namespace carillon {
 
+// What the options say of jobs, windows and the stored configuration.
+RuleBook::Base rules_of(const EngineOptions& options);
+// How a node runs by them.
+Node::Options node_options_of(const EngineOptions& options);
+
 struct EngineHostOptions {
   EngineOptions engine;
   const StoreClock* clock = nullptr;  // nothing: the machine's; it must outlive the host
@@ -42,8 +47,7 @@ struct EngineHostOptions {
   // Which jobs wait for somebody outside while they hold a slot; the same holds for it. Nothing: none.
   Dispatcher::Serves waits_outside;
   JobRoom job_room;
-  RuleBook::Base rules;                   // what holds beside the stored configuration
-  std::optional<std::size_t> claims_max;  // in one round; nothing: as many as pays
+  bool limits_must_exist = false;  // who names one that does not is refused
 };
 
 class EngineHost {

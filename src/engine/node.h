@@ -198,6 +198,10 @@ class Node {
   bool knows_rules() const { return loader_.has_rules() && adopted_; }
   void finish_calls(const Result<void>& committed);
 
+  // Of most attempts nothing follows.
+  JobDefaults defaults_of_follow_ups(const Finished& finished) const {
+    return finished.outcome.follow_ups.empty() ? JobDefaults() : rules_.job_defaults();
+  }
   void take_finished(const Round& round);
   void collect_due(const Round& round);
   bool has_work(const Round& round) const;

@@ -49,7 +49,7 @@ void Node::take_finished(const Round& round) {
       continue;
     }
     Settling settling{.run = finished.run,
-                      .settlement = settlement_of(finished, round.now),
+                      .settlement = settlement_of(finished, round.now, defaults_of_follow_ups(finished)),
                       .how = finished.how,
                       .quick = duration_of(run, round.boot) <= std::max(kQuick, 2 * commit_took_),
                       .kind = finished.outcome.kind};
@@ -134,7 +134,7 @@ void Node::settled(Round& round, const Settling& settling, const Result<Settled>
     // Follow-ups that cannot be: the attempt has failed, and says why.
     Finished refused{.run = settling.run, .outcome = fail(answer.error().message, "refused")};
     settling_.push_back({.run = settling.run,
-                         .settlement = settlement_of(refused, round.now),
+                         .settlement = settlement_of(refused, round.now, JobDefaults()),
                          .how = Finished::How::held,  // not again, should this be refused too
                          .kind = Outcome::Kind::failed});
     settling_.back().settlement.hold = false;

@@ -43,7 +43,7 @@ EnqueuedJob NodeClient::enqueued(Round& round, const NewJob& job, const Enqueued
 
 Result<EnqueuedJob> NodeClient::enqueue(const JobRequest& job) {
   return node_.call<EnqueuedJob>([&](Round& round) -> Result<EnqueuedJob> {
-    const NewJob wanted = new_job_of(job, round.now);
+    const NewJob wanted = new_job_of(job, round.now, node_.rules().job_defaults());
     TRY(node_.rules().check_limits(wanted.tenant, wanted.options.limits));
     TRY_ASSIGN(const Enqueued made, std::move(node_.store().jobs().enqueue(std::array{wanted}).front()));
     return enqueued(round, wanted, made);
@@ -54,8 +54,9 @@ Result<std::vector<EnqueuedJob>> NodeClient::enqueue_all(std::span<const JobRequ
   return node_.call<std::vector<EnqueuedJob>>([&](Round& round) -> Result<std::vector<EnqueuedJob>> {
     std::vector<NewJob> wanted;
     wanted.reserve(jobs.size());
+    const JobDefaults defaults = node_.rules().job_defaults();
     for (const JobRequest& job : jobs) {
-      wanted.push_back(new_job_of(job, round.now));
+      wanted.push_back(new_job_of(job, round.now, defaults));
       TRY(node_.rules().check_limits(wanted.back().tenant, wanted.back().options.limits));
     }
     TRY_ASSIGN(const std::vector<Enqueued> made, node_.store().jobs().enqueue_all(wanted));

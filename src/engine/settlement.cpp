@@ -19,9 +19,9 @@ Settlement settlement_for(const Run& run) {
   return settlement;
 }
 
-void add_follow_ups(Settlement& settlement, const Outcome& outcome, Instant now) {
+void add_follow_ups(Settlement& settlement, const Outcome& outcome, Instant now, const JobDefaults& defaults) {
   settlement.then.reserve(outcome.follow_ups.size());
-  for (const JobRequest& request : outcome.follow_ups) settlement.then.push_back(new_job_of(request, now));
+  for (const JobRequest& request : outcome.follow_ups) settlement.then.push_back(new_job_of(request, now, defaults));
   if (outcome.expected_at || outcome.status || outcome.forgets_expected_at) {
     settlement.subject = Settlement::SubjectChange{.expected_at = outcome.expected_at,
                                                    .status = outcome.status,
@@ -71,7 +71,7 @@ class WordHash {
     add_number(at ? static_cast<std::uint64_t>(at->time_since_epoch().count()) : 0);
   }
   void add_job(const JobRequest& request) {
-    NewJob job = new_job_of(request, Instant());
+    NewJob job = new_job_of(request, Instant(), JobDefaults());
     add(job.queue);
     add(job.type);
     add_json(job.payload);
@@ -117,17 +117,17 @@ std::int64_t said_by(const Outcome& outcome) {
 
 Instant instant_of(const RunAt& when, Instant now) { return when.at ? *when.at : add_clamped(now, when.delay); }
 
-NewJob new_job_of(const JobRequest& request, Instant now) {
+NewJob new_job_of(const JobRequest& request, Instant now, const JobDefaults& defaults) {
   NewJob job{.tenant = request.tenant,
              .queue = request.queue,
              .type = request.type,
              .payload = request.payload,
              .priority = request.priority.value_or(kPriorityDefault),
              .deadline = request.deadline,
-             .options = {.retry = request.retry,
-                         .max_attempts = request.max_attempts,
-                         .timeout = request.timeout,
-                         .lease = request.lease,
+             .options = {.retry = request.retry ? request.retry : defaults.retry,
+                         .max_attempts = request.max_attempts == 0U ? defaults.max_attempts : request.max_attempts,
+                         .timeout = request.timeout.value_or(defaults.timeout),
+                         .lease = request.lease.value_or(defaults.lease),
                          .limits = request.limits,
                          .notifies = request.notifies,
                          .run_anyway = request.run_anyway,
@@ -148,12 +148,12 @@ Instant rate_limited_until(const Outcome& outcome, Instant now) {
   return std::clamp(asked, now, add_clamped(now, kRateLimitedMax));
 }
 
-Settlement settlement_of(const Finished& finished, Instant now) {
+Settlement settlement_of(const Finished& finished, Instant now, const JobDefaults& defaults) {
   Settlement settlement = settlement_for(*finished.run);
   switch (finished.how) {
     case Finished::How::returned:
       say(settlement, finished.outcome, now);
-      add_follow_ups(settlement, finished.outcome, now);
+      add_follow_ups(settlement, finished.outcome, now, defaults);
       return settlement;
     case Finished::How::held:
       say(settlement, finished.outcome, now);
@@ -179,7 +179,7 @@ Settlement settlement_of(const PullWord& word, Instant now) {
     return settlement;
   }
   say(settlement, word.outcome, now);
-  add_follow_ups(settlement, word.outcome, now);
+  add_follow_ups(settlement, word.outcome, now, JobDefaults());  // its reader has filled them in
   settlement.said = said_by(word.outcome);
   return settlement;
 }

@@ -3,21 +3,24 @@
 
 #include <carillon/outcome.h>
 
+#include "core/job_defaults.h"
 #include "engine/finished.h"
 #include "engine/pull.h"
 #include "store/job_store.h"
 
 namespace carillon {
 
-// A job as a program asked for it, as the store takes it. A delay counts from `now`.
-NewJob new_job_of(const JobRequest& request, Instant now);
+// A job as a program asked for it, as the store takes it. A delay counts from `now`; what it does not say is
+// `defaults`.
+NewJob new_job_of(const JobRequest& request, Instant now, const JobDefaults& defaults);
 
 Instant instant_of(const RunAt& when, Instant now);
 
 // When a rate-limited job comes again: the time given, at most an hour ahead, else after a minute.
 Instant rate_limited_until(const Outcome& outcome, Instant now);
 
-Settlement settlement_of(const Finished& finished, Instant now);
+// `defaults`: of the jobs that follow.
+Settlement settlement_of(const Finished& finished, Instant now, const JobDefaults& defaults);
 // What a worker outside said about its attempt.
 Settlement settlement_of(const PullWord& word, Instant now);
 // The node ends an attempt itself.

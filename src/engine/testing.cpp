@@ -1,6 +1,7 @@
 #include <carillon/testing.h>
 
 #include "base/check.h"
+#include "engine/engine_host.h"
 #include "engine/execution.h"
 #include "engine/manual_clock.h"
 #include "engine/node_client.h"
@@ -49,9 +50,9 @@ class TestEngine::Parts {
   Parts(ManualClock& clock, const Options& options)
       : clock_(clock.parts()),
         store_(open(options.store, clock_)),
-        node_(*store_, clock_, {.max_concurrency = options.max_concurrency, .threaded = false}),
+        node_(*store_, clock_, node_options(options)),
         client_(node_),
-        leave_unhandled_(options.leave_unhandled) {
+        leave_unhandled_(options.engine ? options.engine->leave_unhandled : options.leave_unhandled) {
     node_.set_runner(runner_);
   }
   Parts(const Parts&) = delete;
@@ -100,6 +101,13 @@ class TestEngine::Parts {
     if (due_) until = clock_.until(*due_);
     if (const auto timer = node_.next_timer()) until = std::min(until, *timer - clock_.boot());
     return until;
+  }
+
+  static Node::Options node_options(const Options& options) {
+    Node::Options node =
+        options.engine ? node_options_of(*options.engine) : Node::Options{.max_concurrency = options.max_concurrency};
+    node.threaded = false;
+    return node;
   }
 
   static std::unique_ptr<Store> open(const std::string& url, const StoreClock& clock) {

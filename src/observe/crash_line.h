@@ -1,7 +1,7 @@
 // The last line of a process that ends by a bug: which check or which signal, in the format of the log.
 #pragma once
 
-#include "observe/log_line.h"
+#include <carillon/log.h>
 
 namespace carillon {
 

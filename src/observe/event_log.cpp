@@ -1,5 +1,4 @@
-#include "observe/event_log.h"
-
+#include <carillon/event_log.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -9,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/error.h"
 #include "base/safe_file.h"
 #include "observe/tick_news.h"
 

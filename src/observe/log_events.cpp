@@ -1,4 +1,4 @@
-#include "observe/log_events.h"
+#include <carillon/log.h>
 
 #include <variant>
 

@@ -1,5 +1,4 @@
-#include "observe/log_line.h"
-
+#include <carillon/log.h>
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-#include "observe/metrics.h"
-
+#include <carillon/metrics.h>
 #include <prometheus/counter.h>
 #include <prometheus/family.h>
 #include <prometheus/gauge.h>
@@ -90,9 +89,14 @@ struct Metrics::Parts {
   }
   void hear(const QueueDepth& event) { depth.Set(static_cast<double>(event.depth)); }
   void hear(const InFlight& event) { in_flight.Set(event.in_flight); }
+  void set_slo(Slo slo, bool is_breached) {
+    breached.Add({{"slo", std::string(to_string(slo))}}).Set(is_breached ? 1 : 0);
+  }
 };
 
-Metrics::Metrics() : parts_(std::make_unique<Parts>()) {}
+Metrics::Metrics() : parts_(std::make_unique<Parts>()) {
+  for (const Slo slo : kSlos) parts_->set_slo(slo, false);
+}
 Metrics::~Metrics() = default;
 
 void Metrics::hear(const Event& event) {
@@ -103,9 +107,7 @@ void Metrics::hear(const Event& event) {
       event.body);
 }
 
-void Metrics::set_slo(std::string_view slo, bool breached) {
-  parts_->breached.Add({{"slo", std::string(slo)}}).Set(breached ? 1 : 0);
-}
+void Metrics::hear(const SloTurn& turn) { parts_->set_slo(turn.slo, turn.standing.breached); }
 
 std::string Metrics::text() const { return prometheus::TextSerializer().Serialize(parts_->registry.Collect()); }
 

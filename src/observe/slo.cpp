@@ -33,7 +33,7 @@ std::string_view unit_of(Slo slo) {
   UNREACHABLE();
 }
 
-double threshold_of(Slo slo, const SloConfig& config) {
+double threshold_of(Slo slo, const SloOptions& config) {
   switch (slo) {
     case Slo::tick_budget: return milliseconds(config.tick_budget);
     case Slo::saturation: return config.sat_ratio;
@@ -46,7 +46,7 @@ double threshold_of(Slo slo, const SloConfig& config) {
   UNREACHABLE();
 }
 
-SloMeasure measure_level(Slo slo, double level, const SloConfig& config) {
+SloMeasure measure_level(Slo slo, double level, const SloOptions& config) {
   return {.samples = 1, .value = level, .over = level > threshold_of(slo, config)};
 }
 

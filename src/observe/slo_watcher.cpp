@@ -1,12 +1,13 @@
-#include "observe/slo_watcher.h"
-
+#include <carillon/slo.h>
 #include <fmt/format.h>
 
 #include <chrono>
+#include <mutex>
 
 #include "base/json.h"
 #include "base/json_writer.h"
 #include "core/duration.h"
+#include "observe/slo_window.h"
 
 namespace carillon {
 
@@ -41,11 +42,33 @@ LogLine SloTurn::line() const {
   return line.text("reason", reason_of(measure));
 }
 
-SloWatcher::SloWatcher(const SloConfig& config, Instant now) : config_(config), window_(config) {
-  for (State& state : states_) state.since = now;
-}
+class SloWatcher::Parts {
+ public:
+  Parts(const SloOptions& config, Instant now) : config_(config), window_(config) {
+    for (State& state : states_) state.since = now;
+  }
 
-void SloWatcher::set_thresholds(const SloConfig& config) {
+  void set_thresholds(const SloOptions& config);
+  void hear(const Event& event, Duration boot);
+  std::vector<SloTurn> evaluate(const Look& look);
+  std::string json() const;
+
+ private:
+  struct State {
+    SloMeasure measure;
+    SloStanding standing;
+    Instant since;
+  };
+
+  mutable std::mutex mutex_;
+  SloOptions config_;
+  SloWindow window_;
+  std::array<State, kSloCount> states_;
+  std::optional<std::uint64_t> parked_;
+  std::optional<Instant> evaluated_at_;
+};
+
+void SloWatcher::Parts::set_thresholds(const SloOptions& config) {
   const std::scoped_lock lock(mutex_);
   const Duration window = config_.window;
   config_ = config;
@@ -53,12 +76,12 @@ void SloWatcher::set_thresholds(const SloConfig& config) {
   window_.set_thresholds(config_);
 }
 
-void SloWatcher::hear(const Event& event, Duration boot) {
+void SloWatcher::Parts::hear(const Event& event, Duration boot) {
   const std::scoped_lock lock(mutex_);
   window_.hear(event.body, boot);
 }
 
-std::vector<SloTurn> SloWatcher::evaluate(const Look& look) {
+std::vector<SloTurn> SloWatcher::Parts::evaluate(const Look& look) {
   const std::scoped_lock lock(mutex_);
   SloMeasures measures = window_.measure(look.boot);
   if (look.parked) parked_ = look.parked;
@@ -81,7 +104,7 @@ std::vector<SloTurn> SloWatcher::evaluate(const Look& look) {
   return turns;
 }
 
-std::string SloWatcher::json() const {
+std::string SloWatcher::Parts::json() const {
   const std::scoped_lock lock(mutex_);
   JsonArray items;
   for (const Slo slo : kSlos) {
@@ -103,5 +126,13 @@ std::string SloWatcher::json() const {
   answer.integer("breach_consecutive", config_.breach_consecutive);
   return answer.str();
 }
+
+SloWatcher::SloWatcher(const SloOptions& options, Instant now) : parts_(std::make_unique<Parts>(options, now)) {}
+SloWatcher::~SloWatcher() = default;
+
+void SloWatcher::hear(const Event& event, Duration boot) { parts_->hear(event, boot); }
+std::vector<SloTurn> SloWatcher::evaluate(const Look& look) { return parts_->evaluate(look); }
+void SloWatcher::set_thresholds(const SloOptions& options) { parts_->set_thresholds(options); }
+std::string SloWatcher::json() const { return parts_->json(); }
 
 }  // namespace carillon

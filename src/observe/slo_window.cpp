@@ -16,7 +16,7 @@ std::int64_t minute_of(Duration at) { return std::chrono::floor<std::chrono::min
 
 }  // namespace
 
-SloWindow::SloWindow(const SloConfig& config)
+SloWindow::SloWindow(const SloOptions& config)
     : config_(config),
       length_(std::max<std::int64_t>(1, std::chrono::floor<std::chrono::minutes>(config.window).count())) {}
 
@@ -80,7 +80,7 @@ SloMeasures SloWindow::measure_jobs(std::span<SloWindow* const> windows, Duratio
   SloMeasures measures;
   if (windows.empty()) return measures;
   for (SloWindow* const window : windows) window->forget_before(minute_of(now));
-  const SloConfig& config = windows.front()->config_;
+  const SloOptions& config = windows.front()->config_;
   const std::vector<const SloWindow*> all(windows.begin(), windows.end());
   measures[Slo::job_latency] = measure_timings(all, &Minute::jobs, config.job_p95_max);
   measures[Slo::cutoff_miss_rate] = measure_cutoffs(all, config.cutoff_rate_max);

@@ -25,7 +25,7 @@ class SloWindow {
   // And it must be at least so much from one of them to the next, on average.
   static constexpr double kGrowthMin = 1;
 
-  explicit SloWindow(const SloConfig& config);
+  explicit SloWindow(const SloOptions& config);
 
   // `at` never goes back; one that does counts as the latest.
   void hear(const EventBody& body, Duration at);
@@ -35,7 +35,7 @@ class SloWindow {
   static SloMeasures measure_jobs(std::span<SloWindow* const> windows, Duration now);
 
   // Its length stays.
-  void set_thresholds(const SloConfig& config) { config_ = config; }
+  void set_thresholds(const SloOptions& config) { config_ = config; }
 
  private:
   // Samples, and how many of them were over the threshold: whether a percentile is over it is known exactly.
@@ -68,7 +68,7 @@ class SloWindow {
   static SloMeasure measure_cutoffs(Windows windows, double rate_max);
   static SloMeasure measure_stalled(Windows windows, double stalled_max);
 
-  SloConfig config_;
+  SloOptions config_;
   std::int64_t length_;                         // in minutes
   std::deque<Minute> minutes_;                  // oldest first; only those with samples
   std::optional<std::int64_t> first_depth_at_;  // the minute of the first depth ever

@@ -84,7 +84,7 @@ void TenantFigures::drop_idle_windows(Duration boot) {
   }
 }
 
-void TenantFigures::set_thresholds(const SloConfig& config) {
+void TenantFigures::set_thresholds(const SloOptions& config) {
   const std::scoped_lock lock(mutex_);
   const Duration window = config_.window;
   config_ = config;
@@ -120,7 +120,7 @@ std::optional<Counters> TenantFigures::totals(std::span<const std::string> tenan
 
 std::string TenantFigures::slo_json(std::span<const std::string> tenants, const Look& look) {
   SloMeasures measures;
-  SloConfig config;
+  SloOptions config;
   {
     const std::scoped_lock lock(mutex_);
     config = config_;

@@ -31,7 +31,7 @@ class TenantFigures {
   // Whose objectives are measured at a time, each in at most 40 KiB: those that came first within the window.
   static constexpr std::size_t kWindowsMax = 1'000;
 
-  explicit TenantFigures(const SloConfig& config) : config_(config) {}
+  explicit TenantFigures(const SloOptions& config) : config_(config) {}
   TenantFigures(const TenantFigures&) = delete;
   TenantFigures& operator=(const TenantFigures&) = delete;
   ~TenantFigures() = default;
@@ -40,7 +40,7 @@ class TenantFigures {
   void hear(const Event& event, Duration boot);
 
   // Thresholds from now on. The length of the window stays.
-  void set_thresholds(const SloConfig& config);
+  void set_thresholds(const SloOptions& config);
 
   // It is gone: the next one of that name begins at nothing.
   void forget(const std::string& name);
@@ -71,7 +71,7 @@ class TenantFigures {
   void drop_idle_windows(Duration boot);
 
   mutable std::mutex mutex_;
-  SloConfig config_;
+  SloOptions config_;
   std::unordered_map<std::string, Tenant, NameHash, std::equal_to<>> tenants_;
   bool is_full_ = false;  // somebody was not counted
   std::size_t windows_ = 0;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "engine/engine_host.h"
 #include "support/results.h"
 
 namespace carillon::daemon {
@@ -16,6 +17,8 @@ using ::testing::IsEmpty;
 using ::testing::Pair;
 
 LoadedConfig load(const Environment& environment) { return value_of(load_config({}, environment, std::nullopt)); }
+
+RuleBook::Base rules_of(const LoadedConfig& loaded) { return carillon::rules_of(engine_options_of(loaded)); }
 
 TEST(ServeSettings, DefaultsPinNothing) {
   const RuleBook::Base rules = rules_of(load({}));

@@ -1,4 +1,4 @@
-#include "observe/log_line.h"
+#include <carillon/log.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

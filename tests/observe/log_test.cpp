@@ -1,4 +1,4 @@
-#include "observe/log.h"
+#include <carillon/log.h>
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

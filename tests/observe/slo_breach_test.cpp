@@ -6,7 +6,7 @@
 #include <functional>
 #include <ostream>
 
-#include "observe/slo_watcher.h"
+#include "observe/slo_window.h"
 
 namespace carillon {
 namespace {
@@ -17,7 +17,7 @@ using ::testing::SizeIs;
 
 class Minutes {
  public:
-  explicit Minutes(const SloConfig& config) : watcher_(config, Instant()) {}
+  explicit Minutes(const SloOptions& config) : watcher_(config, Instant()) {}
 
   void hear(EventBody body) { watcher_.hear({.at = {}, .body = std::move(body)}, boot_); }
   // So many are in the DLQ, until the next look.
@@ -44,8 +44,8 @@ struct Breach {
 
 std::ostream& operator<<(std::ostream& out, const Breach& breach) { return out << to_string(breach.slo); }
 
-SloConfig config_of_a_minute() {
-  SloConfig config;
+SloOptions config_of_a_minute() {
+  SloOptions config;
   config.window = 1min;
   config.dlq_max = 2;
   config.stalled_max = 1;
@@ -72,7 +72,7 @@ std::function<void(Minutes&)> parked(std::uint64_t jobs) {
   return [=](Minutes& minutes) { minutes.park(jobs); };
 }
 
-const SloConfig kConfig = config_of_a_minute();
+const SloOptions kConfig = config_of_a_minute();
 
 const std::vector<Breach>& breaches() {
   static const std::vector<Breach> all{
@@ -156,7 +156,7 @@ TEST(SloBreachTable, HasEveryObjective) { EXPECT_EQ(breaches().size(), kSloCount
 
 // The other half of queue_pressure: never over the mean, and longer every minute.
 TEST(SloGrowth, WarnsAfterThreeEvaluationsOfGrowthAndRecoversWhenTheQueueStands) {
-  SloConfig config = kConfig;
+  SloOptions config = kConfig;
   config.window = 3min;
   config.depth_avg_max = 1'000'000;
   SloWatcher watcher(config, Instant());

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "observe/slo_watcher.h"
+#include "observe/slo_window.h"
 
 namespace carillon {
 namespace {
@@ -25,8 +25,8 @@ struct Sample {
   EventBody body;
 };
 
-SloConfig any_config() {
-  SloConfig config;
+SloOptions any_config() {
+  SloOptions config;
   config.window = draw(1, 5) * 1min;
   config.tick_budget = draw(1, 50) * 1ms;
   config.job_p95_max = draw(1, 5000) * 1ms;
@@ -49,7 +49,7 @@ Duration any_duration(Duration threshold) {
   }
 }
 
-EventBody any_event(const SloConfig& config, std::uint64_t& depth) {
+EventBody any_event(const SloOptions& config, std::uint64_t& depth) {
   switch (draw(0, 7)) {
     case 0:
       return TickStopped{.duration = any_duration(config.tick_budget),
@@ -76,7 +76,7 @@ EventBody any_event(const SloConfig& config, std::uint64_t& depth) {
 std::int64_t minute_of(Duration at) { return at / 1min; }
 
 struct Judge {
-  SloConfig config;
+  SloOptions config;
   std::vector<Sample> all;
   std::optional<std::uint64_t> parked;  // as was said last
 
@@ -204,7 +204,7 @@ bool turns(const std::vector<bool>& verdicts, bool breached, std::size_t consecu
 }
 
 RC_GTEST_PROP(SloProperty, BucketsAgreeWithAJudgeWhoKeepsEverySample, ()) {
-  const SloConfig config = any_config();
+  const SloOptions config = any_config();
   Judge judge{.config = config, .all = {}, .parked = {}};
   SloWindow window(config);
   SloWatcher watcher(config, Instant{});

@@ -15,8 +15,8 @@ using namespace std::chrono_literals;
 
 constexpr Duration kStart = 1000h;
 
-SloConfig config_of_two_minutes() {
-  SloConfig config;
+SloOptions config_of_two_minutes() {
+  SloOptions config;
   config.window = 2min;
   return config;
 }
@@ -28,7 +28,7 @@ Finalized delivery(JobState status, std::uint16_t due_bucket, std::uint64_t coun
 SloMeasure measure(SloWindow& window, Slo slo, Duration after = {}) { return window.measure(kStart + after)[slo]; }
 
 TEST(SloWindow, WithoutSamplesNothingIsOver) {
-  SloWindow window(SloConfig{});
+  SloWindow window(SloOptions{});
   const SloMeasures measures = window.measure(kStart);
   for (const Slo slo : kSlos) {
     EXPECT_FALSE(measures[slo].over) << to_string(slo);
@@ -38,7 +38,7 @@ TEST(SloWindow, WithoutSamplesNothingIsOver) {
 }
 
 TEST(SloWindow, OneInTwentyMayBeSlow) {
-  SloConfig config;
+  SloOptions config;
   config.job_p95_max = 100ms;
   SloWindow window(config);
   for (int i = 0; i < 19; ++i) window.hear(JobStopped{.duration = 100ms}, kStart);
@@ -54,7 +54,7 @@ TEST(SloWindow, OneInTwentyMayBeSlow) {
 }
 
 TEST(SloWindow, TicksAreMeasuredApartFromJobs) {
-  SloConfig config;
+  SloOptions config;
   config.tick_budget = 20ms;
   SloWindow window(config);
   window.hear(TickStopped{.duration = 21ms, .users_scanned = 1}, kStart);
@@ -64,7 +64,7 @@ TEST(SloWindow, TicksAreMeasuredApartFromJobs) {
 }
 
 TEST(SloWindow, TicksThatLookedAtNothingDoNotDilute) {
-  SloConfig config;
+  SloOptions config;
   config.tick_budget = 20ms;
   SloWindow window(config);
   for (int i = 0; i < 1000; ++i) window.hear(TickStopped{.duration = 1us}, kStart);
@@ -76,7 +76,7 @@ TEST(SloWindow, TicksThatLookedAtNothingDoNotDilute) {
 }
 
 TEST(SloWindow, SaturationIsTheShareOfSamplesWithEverySlotTaken) {
-  SloWindow window(SloConfig{});
+  SloWindow window(SloOptions{});
   for (int i = 0; i < 8; ++i) window.hear(InFlight{.in_flight = 4, .max_concurrency = 4}, kStart);
   window.hear(InFlight{.in_flight = 3, .max_concurrency = 4}, kStart);
   window.hear(InFlight{.in_flight = 0, .max_concurrency = 4}, kStart);
@@ -87,7 +87,7 @@ TEST(SloWindow, SaturationIsTheShareOfSamplesWithEverySlotTaken) {
 }
 
 TEST(SloWindow, QueuePressureIsTheMeanDepth) {
-  SloConfig config;
+  SloOptions config;
   config.depth_avg_max = 10;
   SloWindow window(config);
   for (const std::uint64_t depth : {0U, 20U}) window.hear(QueueDepth{.depth = depth}, kStart);
@@ -99,7 +99,7 @@ TEST(SloWindow, QueuePressureIsTheMeanDepth) {
 
 // One depth a minute, a minute apart; then whether the queue grew.
 bool grows(const std::vector<std::uint64_t>& depths, Duration length = 2min) {
-  SloConfig config;
+  SloOptions config;
   config.window = length;
   SloWindow window(config);
   Duration at = kStart;
@@ -137,7 +137,7 @@ TEST(SloWindow, GrowthOfLessThanAJobAMinuteIsNone) {
 }
 
 TEST(SloWindow, CutoffMissesAreAShareOfDeliveriesAndNameTheMinuteThatMissedMost) {
-  SloWindow window(SloConfig{});
+  SloWindow window(SloOptions{});
   window.hear(delivery(JobState::done, 480, 96), kStart);
   window.hear(delivery(JobState::cutoff_reached, 480, 1), kStart);
   window.hear(delivery(JobState::cutoff_reached, 540, 3), kStart);
@@ -151,7 +151,7 @@ TEST(SloWindow, CutoffMissesAreAShareOfDeliveriesAndNameTheMinuteThatMissedMost)
 }
 
 TEST(SloWindow, OccurrencesThatAreNoDeliveriesDoNotDilute) {
-  SloWindow window(SloConfig{});
+  SloWindow window(SloOptions{});
   window.hear(Finalized{.status = JobState::done, .count = 1000}, kStart);
   window.hear(Finalized{.status = JobState::cutoff_reached}, kStart);
   EXPECT_EQ(measure(window, Slo::cutoff_miss_rate).samples, 0U);
@@ -163,13 +163,13 @@ TEST(SloWindow, OccurrencesThatAreNoDeliveriesDoNotDilute) {
 }
 
 TEST(SloWindow, TheDlqIsALevelThatNoWindowKnows) {
-  SloWindow window(SloConfig{});
+  SloWindow window(SloOptions{});
   window.hear(JobChanged{.state = JobState::dlq}, kStart);
   EXPECT_EQ(measure(window, Slo::dlq), SloMeasure());
 }
 
 TEST(SloLevel, OneParkedJobIsOneTooMany) {
-  SloConfig config;
+  SloOptions config;
   EXPECT_FALSE(measure_level(Slo::dlq, 0, config).over);
   EXPECT_TRUE(measure_level(Slo::dlq, 1, config).over);
   config.dlq_max = 3;
@@ -178,7 +178,7 @@ TEST(SloLevel, OneParkedJobIsOneTooMany) {
 }
 
 TEST(SloWindow, LostLeasesAreCounted) {
-  SloConfig config;
+  SloOptions config;
   config.stalled_max = 2;
   SloWindow window(config);
   for (int i = 0; i < 2; ++i) window.hear(LeaseLost{}, kStart);

@@ -1,9 +1,10 @@
-#include "observe/slo_watcher.h"
+#include <carillon/slo.h>
 
 #include <carillon/json.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "observe/slo_window.h"
 #include "support/results.h"
 
 namespace carillon {
@@ -19,7 +20,7 @@ const Instant kBegan = std::chrono::sys_days{std::chrono::year{2026} / 3 / 29};
 
 class Watched {
  public:
-  explicit Watched(const SloConfig& config) : watcher(config, kBegan) {}
+  explicit Watched(const SloOptions& config) : watcher(config, kBegan) {}
 
   void hear(EventBody body) { watcher.hear({.at = {}, .body = std::move(body)}, boot); }
   // A minute later.
@@ -38,8 +39,8 @@ class Watched {
   std::optional<std::uint64_t> parked;
 };
 
-SloConfig short_window() {
-  SloConfig config;
+SloOptions short_window() {
+  SloOptions config;
   config.window = 1min;
   config.job_p95_max = 100ms;
   return config;
@@ -103,7 +104,7 @@ TEST(SloWatcher, AStoreThatDoesNotSayHowManyAreParkedIsNoRecovery) {
 }
 
 TEST(SloWatcher, AWarningSaysWindowValueThresholdAndDueBucket) {
-  SloConfig config = short_window();
+  SloOptions config = short_window();
   config.breach_consecutive = 1;
   Watched watched(config);
   watched.hear(Finalized{.status = JobState::cutoff_reached, .due_bucket = 480, .today = "2026-03-29"});
@@ -128,7 +129,7 @@ TEST(SloWatcher, AWarningSaysWindowValueThresholdAndDueBucket) {
 }
 
 TEST(SloWatcher, GrowthIsSaidToBeTheReason) {
-  SloConfig config = short_window();
+  SloOptions config = short_window();
   config.window = 2min;
   config.breach_consecutive = 1;
   Watched watched(config);
@@ -147,7 +148,7 @@ TEST(SloWatcher, GrowthIsSaidToBeTheReason) {
 }
 
 TEST(SloWatcher, TheAnswerIsOfTheLastEvaluation) {
-  SloConfig config = short_window();
+  SloOptions config = short_window();
   config.breach_consecutive = 2;
   Watched watched(config);
   EXPECT_TRUE(value_of(JsonValue::parse(watched.watcher.json())).at("evaluated_at").is_null());

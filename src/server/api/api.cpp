@@ -10,10 +10,10 @@
 #include "base/check.h"
 #include "base/hole.h"
 #include "core/job.h"
+#include "net/digest.h"
 #include "server/api/first_write.h"
 #include "server/api/keyed_reply.h"
 #include "server/api/quota_use.h"
-#include "server/auth/digest.h"
 #include "server/auth/own_page.h"
 #include "server/http/response_writer.h"
 

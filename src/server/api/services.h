@@ -17,6 +17,7 @@
 #include "base/replaceable.h"
 #include "core/instant.h"
 #include "engine/engine_host.h"
+#include "net/address_guard.h"
 #include "server/api/answer.h"
 #include "server/api/event_hub.h"
 #include "server/api/handler_book.h"
@@ -32,7 +33,6 @@
 #include "server/auth/key_ring.h"
 #include "server/auth/own_page.h"
 #include "server/auth/sessions.h"
-#include "server/handlers/address_guard.h"
 #include "store/store.h"
 
 namespace carillon::server {

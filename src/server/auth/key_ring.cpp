@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/json_writer.h"
 #include "core/json_members.h"
-#include "server/auth/digest.h"
+#include "net/digest.h"
 
 namespace carillon::server {
 

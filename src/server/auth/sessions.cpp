@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/hole.h"
-#include "server/auth/digest.h"
+#include "net/digest.h"
 
 namespace carillon::server {
 

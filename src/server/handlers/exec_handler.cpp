@@ -12,10 +12,10 @@
 #include "base/check.h"
 #include "base/json.h"
 #include "base/json_check.h"
+#include "base/plain_text.h"
 #include "core/slot_text.h"
 #include "server/handlers/exec_process.h"
 #include "server/handlers/exec_watch.h"
-#include "server/handlers/plain_text.h"
 
 namespace carillon::server {
 

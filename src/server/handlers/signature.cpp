@@ -10,6 +10,7 @@
 #include <charconv>
 #include <optional>
 
+#include "base/base64.h"
 #include "base/check.h"
 
 namespace carillon::server {
@@ -25,28 +26,6 @@ constexpr std::size_t kSignaturesMax = 16;  // looked at in one header
 
 const unsigned char* bytes_of(std::string_view text) {
   return reinterpret_cast<const unsigned char*>(text.data());  // NOLINT(*-reinterpret-cast): OpenSSL's byte
-}
-
-// Strict: a multiple of four characters, padding only at the end.
-std::optional<std::string> from_base64(std::string_view text) {
-  if (text.empty() || text.size() % 4 != 0) return std::nullopt;
-  const std::size_t end = text.find_last_not_of('=');
-  if (end == std::string_view::npos || text.size() - end > 3) return std::nullopt;
-  constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  std::uint32_t bits = 0;
-  int count = 0;
-  for (const char c : text.substr(0, end + 1)) {
-    const std::size_t digit = kAlphabet.find(c);
-    if (digit == std::string_view::npos) return std::nullopt;
-    bits = (bits << 6U) | static_cast<std::uint32_t>(digit);
-    count += 6;
-    if (count >= 8) {
-      count -= 8;
-      out += static_cast<char>((bits >> static_cast<unsigned>(count)) & 0xFFU);
-    }
-  }
-  return out;
 }
 
 std::optional<std::string> key_of(std::string_view secret) {
@@ -67,14 +46,6 @@ std::string signature_by(std::string_view key, const SignedMessage& message) {
 }
 
 }  // namespace
-
-std::string base64(std::string_view bytes) {
-  std::string out((bytes.size() + 2) / 3 * 4 + 1, '\0');
-  auto* const to = reinterpret_cast<unsigned char*>(out.data());  // NOLINT(*-reinterpret-cast): OpenSSL's byte
-  const int written = EVP_EncodeBlock(to, bytes_of(bytes), static_cast<int>(bytes.size()));
-  out.resize(static_cast<std::size_t>(written));
-  return out;
-}
 
 std::string make_secret() {
   std::array<unsigned char, kSecretBytes> random{};

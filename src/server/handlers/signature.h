@@ -43,7 +43,4 @@ struct SignatureHeaders {
 Result<void> verify(std::span<const std::string> secrets, const SignatureHeaders& headers, std::string_view body,
                     Instant now);
 
-// Base64 with padding.
-std::string base64(std::string_view bytes);
-
 }  // namespace carillon::server

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "core/duration.h"
 #include "core/instant.h"
-#include "server/handlers/address_guard.h"
+#include "net/address_guard.h"
 #include "server/handlers/signing_secrets.h"
 
 namespace carillon::server {
@@ -72,27 +72,6 @@ struct ExecConfig {
   std::uint64_t file_bytes_max = std::uint64_t{16} << 30;
   std::uint64_t open_files_max = 1024;
   std::uint64_t processes_max = 4096;  // of its user, all counted
-};
-
-struct EmailConfig {
-  enum class StartTls : std::uint8_t { require, attempt, never };  // in the configuration: require, try, never
-
-  std::string smtp;  // smtp://host:port or smtps://host:port
-  StartTls starttls = StartTls::attempt;
-  std::string user;           // "": no login
-  std::string password_file;  // read for each mail
-  std::string ca_file;        // "": the system's
-  std::string from;           // Name <name@example.com>
-  // Templates: {{payload.a.b}}, {{job.id}}
-  std::string to;
-  std::string cc;
-  std::string subject;
-  std::string text;
-  std::string html;
-  // Whether one {{…}} in it may give several addresses; else a job can add nobody.
-  bool to_list = false;
-  bool cc_list = false;
-  Duration timeout = std::chrono::seconds(60);
 };
 
 }  // namespace carillon::server

@@ -18,7 +18,7 @@
 #include "base/error.h"
 #include "base/hole.h"
 #include "carillon/version.h"
-#include "server/handlers/curl_ready.h"
+#include "net/curl_ready.h"
 
 namespace carillon::server {
 

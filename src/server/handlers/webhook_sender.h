@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "core/duration.h"
-#include "server/handlers/address_guard.h"
+#include "net/address_guard.h"
 #include "server/handlers/webhook_answer.h"
 
 namespace carillon::server {

@@ -1,4 +1,4 @@
-#include "server/handlers/address_guard.h"
+#include "net/address_guard.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>

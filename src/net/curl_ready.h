@@ -1,0 +1,8 @@
+// libcurl, initialised once a process. Call it before anything else of libcurl.
+#pragma once
+
+namespace carillon {
+
+void prepare_curl();
+
+}  // namespace carillon

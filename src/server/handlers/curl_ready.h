@@ -1,8 +1,0 @@
-// libcurl, initialised once a process. Call it before anything else of libcurl.
-#pragma once
-
-namespace carillon::server {
-
-void prepare_curl();
-
-}  // namespace carillon::server
