@@ -65,6 +65,16 @@ timeout 60 out/embedded --crash || status=$?
 ((status == 9)) || die "embedded --crash ended with $status, not 9"
 expect "orders 3, shipments 3, jobs 3, found again 1" timeout 60 out/embedded
 
+# All parts of the library, and a name of S0's in the environment. Nobody listens there: a failed attempt, and told.
+build_app daily
+CARILLON_TICK_MS=200 expect "advice: error unreachable" timeout 60 out/daily smtp://127.0.0.1:9
+rm -f daily.db*
+CARILLON_TICK_MS=200 expect "picked 1" timeout 60 out/daily smtp://127.0.0.1:9
+status=0
+CARILLON_TICK_MS=0 timeout 60 out/daily smtp://127.0.0.1:9 2>"$room/refused.log" || status=$?
+((status == 1)) || die "daily with tick_ms = 0 ended with $status, not 1"
+grep -qF 'tick_ms = "0" (environment CARILLON_TICK_MS): must be' "$room/refused.log" || die "daily said: $(cat "$room/refused.log")"
+
 # The example of docs/library.md, as it stands.
 mkdir "$room/page"
 cd "$room/page"
