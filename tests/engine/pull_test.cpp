@@ -133,8 +133,8 @@ TEST_P(Pulls, ADisabledSchedulerLeasesNothing) {
   ASSERT_TRUE(waits.is_there());
   for (const PullAnswer& answer : {waits, node.ask({}), node.ask({.wait = 30s})}) {
     ASSERT_TRUE(answer.is_there());
-    EXPECT_EQ(answer.error().code, ErrorCode::unavailable);
-    EXPECT_EQ(answer.error().message, "the scheduler is disabled");
+    EXPECT_EQ(answer.error().code, ErrorCode::scheduler_disabled);
+    EXPECT_EQ(answer.error().message, "the scheduler is disabled: nothing is started");
   }
   EXPECT_GT(node->node().step(), Duration::zero());
   ASSERT_TRUE(node->client().put_config(R"({"enabled":true})").has_value());
