@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/nearest_name.h"
+
 namespace carillon::config {
 
 namespace {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <numeric>
 #include <optional>
 
 namespace carillon::config {
@@ -30,21 +29,6 @@ std::string_view trimmed(std::string_view text) {
 }
 
 bool is_text(const GivenValue& value) { return value.kind == Kind::text || value.kind == Kind::plain; }
-
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, changed});
-    }
-  }
-  return row.back();
-}
 
 }  // namespace
 
@@ -138,21 +122,6 @@ std::string shown(const GivenValue& value) {
     }
   }
   return {};
-}
-
-std::string nearest_name(std::string_view name, const std::vector<std::string>& known) {
-  constexpr std::size_t kNameBytesMax = 100;
-  if (name.size() > kNameBytesMax) return {};
-  std::string best;
-  std::size_t best_distance = std::max<std::size_t>(2, name.size() / 3) + 1;
-  for (const std::string& candidate : known) {
-    const std::size_t distance = edit_distance(name, candidate);
-    if (distance < best_distance) {
-      best_distance = distance;
-      best = candidate;
-    }
-  }
-  return best;
 }
 
 std::string without_password(std::string_view url) {

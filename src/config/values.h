@@ -44,7 +44,4 @@ std::string shown(const GivenValue& value);
 // The URL without what is secret in it: smtp://ada:***@mail.
 std::string without_password(std::string_view url);
 
-// The one of `known` that `name` was probably meant to be; nothing if none is near.
-std::string nearest_name(std::string_view name, const std::vector<std::string>& known);
-
 }  // namespace carillon::config

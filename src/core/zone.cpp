@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/nearest_name.h"
 
 namespace carillon {
 
@@ -58,18 +59,18 @@ bool equal_ignoring_case(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
-// A name that the user may have meant: the same but for case, or the same city.
+// A name that the user may have meant: the same but for case, or the same city, or one that is nearly so.
 std::string suggestion(const Names& names, std::string_view name) {
   const std::string_view city = name.substr(name.rfind('/') == std::string_view::npos ? 0 : name.rfind('/') + 1);
   for (const std::string& known : names) {
-    if (equal_ignoring_case(known, name)) return fmt::format(" (did you mean {}?)", known);
+    if (equal_ignoring_case(known, name)) return did_you_mean(known);
   }
   for (const std::string& known : names) {
     if (city.size() > 2 && equal_ignoring_case(known.substr(known.rfind('/') + 1), city)) {
-      return fmt::format(" (did you mean {}?)", known);
+      return did_you_mean(known);
     }
   }
-  return {};
+  return did_you_mean(name, names);
 }
 
 }  // namespace

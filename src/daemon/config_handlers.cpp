@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "base/nearest_name.h"
 #include "config/values.h"
 #include "core/job.h"
 

@@ -4,9 +4,14 @@
 
 #include <algorithm>
 
+#include "base/nearest_name.h"
+
 namespace carillon {
 
 namespace {
+
+// More than that are not compared with a name that is unknown.
+constexpr std::size_t kNamesLookedAt = 1000;
 
 // Nothing if there is none, or if it cannot be read: a later version may have written it.
 template <typename Parse>
@@ -252,14 +257,28 @@ std::vector<std::string> RuleBook::missing_limits(std::string_view tenant,
   return missing;
 }
 
+std::vector<std::string> RuleBook::limit_names(std::string_view tenant) const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<std::string> names;
+  for (const std::string_view owner : {tenant, std::string_view()}) {
+    const DocumentKey first{.tenant = std::string(owner), .kind = std::string(kLimitKind), .name = {}};
+    for (auto at = keys_.lower_bound(first); at != keys_.end() && names.size() < kNamesLookedAt; ++at) {
+      if (at->tenant != owner || at->kind != kLimitKind) break;
+      names.push_back(at->name);
+    }
+  }
+  return names;
+}
+
 Result<void> RuleBook::check_limits(std::string_view tenant, const std::vector<std::string>& names,
                                     const std::vector<std::string>& before) const {
   if (!base_.limits_must_exist || names.empty()) return {};
   for (const std::string& name : missing_limits(tenant, names)) {
     if (std::ranges::find(before, name) != before.end()) continue;
-    auto refused = invalid_configuration(fmt::format(
-        "there is no limit {}: neither tenant {} nor all tenants have it; make it first (PUT /v1/tenants/{}/limits/{})",
-        quoted(name), quoted(tenant), tenant, name));
+    auto refused = invalid_configuration(
+        fmt::format("there is no limit {}{}: neither tenant {} nor all tenants have it; make it first "
+                    "(PUT /v1/tenants/{}/limits/{})",
+                    quoted(name), did_you_mean(name, limit_names(tenant)), quoted(tenant), tenant, name));
     return std::unexpected(about_field("limits", std::move(refused).error()));
   }
   return {};

@@ -115,6 +115,8 @@ class RuleBook {
                             const std::vector<std::string>& before = {}) const;
   // Those of them that no limit has: what names them runs without. None before all documents were read.
   std::vector<std::string> missing_limits(std::string_view tenant, const std::vector<std::string>& names) const;
+  // Those that a tenant's jobs may name, as many as one looks at to see which was meant.
+  std::vector<std::string> limit_names(std::string_view tenant) const;
   void all_are_read();
   // What a job gets that is made now.
   JobDefaults job_defaults() const;
