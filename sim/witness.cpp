@@ -39,6 +39,7 @@ class WitnessedTransaction final : public Transaction {
                                   .type = inner_->type_name(row.type)});
     inner_->insert_job(row, payload);
   }
+  void update_payload(JobId id, std::string_view payload) override { inner_->update_payload(id, payload); }
   void update_job(const JobRow& before, const JobRow& after) override {
     ops_.emplace_back(JobUpdated{.after = after});
     inner_->update_job(before, after);

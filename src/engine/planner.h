@@ -92,6 +92,7 @@ class Planner {
     std::string said;  // all of it: something else under the key is a conflict
     std::string created_by;
     std::string meta;                    // a JSON object
+    std::string payload;                 // a JSON object that is laid over the job's, member by member
     std::optional<Instant> expected_at;  // of adaptive: learnt by the way
   };
   Result<EnqueuedJob> trigger(Round& round, std::string_view tenant, std::string_view name,
@@ -194,7 +195,10 @@ class Planner {
   Result<void> anchor_only_subject(Round& round, const Ruling& ruling, const SubjectChange& change);
   Result<EnqueuedJob> enqueue(Round& round, NewJob job, const Push& push);
   Result<EnqueuedJob> run_open_job(Round& round, const ScheduleRow& row, const OpenJobRow& open,
-                                   std::optional<int> priority);
+                                   std::optional<int> priority, const Push& push);
+  // Of checks: now, or as soon as the one `behind` which it is made has ended.
+  Result<EnqueuedJob> make_check(Round& round, const Ruling& ruling, const SubjectRow& subject,
+                                 const Client::TriggerOptions& options, const Push& push, JobId behind);
   Result<EnqueuedJob> trigger_subject(Round& round, const Ruling& ruling, const SubjectRow& subject,
                                       const Client::TriggerOptions& options, const Push& push);
 

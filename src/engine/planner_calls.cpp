@@ -17,8 +17,9 @@ namespace {
 constexpr int kAfterChainMax = 100;
 constexpr std::string_view kOnlySubject;
 
-// Who it was, and what he said of himself.
+// Who it was, and what he said.
 void apply(const Planner::Push& push, NewJob& job) {
+  if (!push.payload.empty()) job.payload = merge_payload(job.payload, push.payload);
   if (!push.created_by.empty()) job.options.created_by = push.created_by;
   if (!push.meta.empty()) {
     job.options.meta = job.options.meta.empty() ? push.meta : merge_payload(job.options.meta, push.meta);
@@ -28,6 +29,40 @@ void apply(const Planner::Push& push, NewJob& job) {
 // Of kinds that plan each subject on its own terms, whatever those are.
 bool fires_by_subject(const Schedule& schedule, Instant now) {
   return !schedule.ends_at || *schedule.ends_at > std::max(now, schedule.starts_at.value_or(now));
+}
+
+// Times of a timetable that are looked at, to see how close together they come.
+constexpr int kPeriodsLookedAt = 10;
+
+std::optional<Duration> shortest_period(const Timetable& timetable, Instant now) {
+  std::optional<Duration> shortest;
+  auto before = timetable.next(now);
+  for (int i = 0; before && i < kPeriodsLookedAt; ++i) {
+    const auto next = timetable.next(before->at);
+    if (!next) break;
+    shortest = std::min(shortest.value_or(kDurationMax), Duration(next->at - before->at));
+    before = next;
+  }
+  return shortest;
+}
+
+// Of the kinds that say it.
+std::optional<Duration> shortest_period(const Trigger& trigger) {
+  if (const auto* const windows = std::get_if<WindowsTrigger>(&trigger)) return windows->interval;
+  const auto* const adaptive = std::get_if<AdaptiveTrigger>(&trigger);
+  if (adaptive == nullptr) return std::nullopt;
+  Duration shortest = adaptive->otherwise.min;
+  for (const auto& band : adaptive->bands) shortest = std::min(shortest, band.every.min);
+  return shortest;
+}
+
+// With more, an occurrence would begin after those that come after it.
+Result<void> check_jitter(const Schedule& schedule, std::optional<Duration> period) {
+  if (!period || schedule.jitter <= *period) return {};
+  auto refused = invalid_configuration(fmt::format("jitter {} is longer than the {} between two times of schedule {}",
+                                                   format_duration(schedule.jitter), format_duration(*period),
+                                                   quoted(schedule.name)));
+  return std::unexpected(about_field("jitter", std::move(refused).error()));
 }
 
 std::string_view on_or_off(bool flag) { return flag ? "true" : "false"; }
@@ -98,11 +133,13 @@ Result<void> Planner::check_definition(const Put& put, const Schedule& schedule,
     }
   }
   if (!has_times(schedule)) return {};
+  TRY(check_jitter(schedule, shortest_period(schedule.trigger)));
   bool fires = fires_by_subject(schedule, now);
   if (!plans_by_subject(schedule.trigger)) {
     TRY_ASSIGN(const Timetable timetable,
                timetable_of(schedule, rules_.zone_of(put.tenant), before ? before->created_at : now));
     fires = timetable.next(now).has_value();
+    TRY(check_jitter(schedule, shortest_period(timetable, now)));
   }
   if (!before && !fires) {
     auto never = invalid_configuration(
@@ -299,43 +336,62 @@ Result<EnqueuedJob> Planner::trigger_subject(Round& round, const Ruling& ruling,
                     fmt::format("job {} of {} is open, and would be run as it is: it cannot get another payload",
                                 format_job_id(open.back().id), quoted(subject.subject)));
     }
-    TRY_ASSIGN(const EnqueuedJob run, run_open_job(round, ruling.row, open.back(), options.priority));
+    // A check that runs may have looked already: what is pushed now would be lost on it.
+    if (is_check && !push.key.empty() && open.back().state == JobState::processing) {
+      return make_check(round, ruling, subject, options, push, open.back().id);
+    }
+    TRY_ASSIGN(const EnqueuedJob run, run_open_job(round, ruling.row, open.back(), options.priority, push));
     if (is_check && push.expected_at) TRY(expect_at(round, ruling, subject.subject, *push.expected_at));
     return run;
   }
-  if (is_check) {
-    SubjectRow known = subject;
-    if (push.expected_at) {
-      TRY(expect_at(round, ruling, subject.subject, *push.expected_at));
-      TRY_ASSIGN(known, store_.plans().subject(subject.schedule, subject.subject));
-    }
-    TRY_ASSIGN(const JobId job, subjects_.check_now(round, ruling, known, [&](NewJob& check) {
-      check.priority = options.priority.value_or(kPriorityManual);
-      if (options.payload) check.payload = *options.payload;
-      apply(push, check);
-    }));
-    return EnqueuedJob{.id = job, .deduplicated = false, .state = JobState::queued};
-  }
+  if (is_check) return make_check(round, ruling, subject, options, push, {});
   return enqueue(
       round,
       manual_job(ruling.row.tenant, schedule, subject.subject, options.payload, options.priority, facts.plan.overrides),
       push);
 }
 
+Result<EnqueuedJob> Planner::make_check(Round& round, const Ruling& ruling, const SubjectRow& subject,
+                                        const Client::TriggerOptions& options, const Push& push, JobId behind) {
+  SubjectRow known = subject;
+  if (push.expected_at) {
+    TRY(expect_at(round, ruling, subject.subject, *push.expected_at));
+    TRY_ASSIGN(known, store_.plans().subject(subject.schedule, subject.subject));
+  }
+  TRY_ASSIGN(const Enqueued made, subjects_.check_now(round, ruling, known, behind, [&](NewJob& check) {
+    check.priority = options.priority.value_or(kPriorityManual);
+    if (options.payload) check.payload = *options.payload;
+    apply(push, check);
+  }));
+  return EnqueuedJob{.id = made.id, .deduplicated = false, .state = made.state};
+}
+
 Result<EnqueuedJob> Planner::run_open_job(Round& round, const ScheduleRow& row, const OpenJobRow& open,
-                                          std::optional<int> priority) {
+                                          std::optional<int> priority, const Push& push) {
   JobStore& jobs = store_.jobs();
-  const JobAction action = open.state == JobState::dlq ? JobAction::retry : JobAction::run_now;
-  TRY_ASSIGN(const Changed changed, std::move(jobs.act(row.tenant, action, std::array{open.id}).front()));
-  note_cancelled(round, row.tenant, {changed});
-  // Somebody waits for it: it is not later in turn than what is made by hand.
-  const int now = changed.after.priority;
-  const int wanted = priority.value_or(kPriorityManual);
-  if (changed.state == JobState::queued && (priority ? now != wanted : now > wanted)) {
-    TRY_ASSIGN(const Changed patched, jobs.patch(row.tenant, open.id, {.priority = wanted, .run_at = {}}));
+  JobPatch patch;
+  JobState state = open.state;
+  // One that waits for a check to end, because of an earlier push, goes on waiting.
+  if (open.state == JobState::waiting && !push.key.empty()) {
+    patch.priority = priority;
+  } else {
+    const JobAction action = open.state == JobState::dlq ? JobAction::retry : JobAction::run_now;
+    TRY_ASSIGN(const Changed changed, std::move(jobs.act(row.tenant, action, std::array{open.id}).front()));
+    note_cancelled(round, row.tenant, {changed});
+    state = changed.state;
+    // Somebody waits for it: it is not later in turn than what is made by hand.
+    const int now = changed.after.priority;
+    const int wanted = priority.value_or(kPriorityManual);
+    if (priority ? now != wanted : now > wanted) patch.priority = wanted;
+  }
+  patch.over_payload = push.payload;
+  patch.over_meta = push.meta;
+  const bool can_change = state == JobState::queued || state == JobState::waiting;
+  if (can_change && (patch.priority || !patch.over_payload.empty() || !patch.over_meta.empty())) {
+    TRY_ASSIGN(const Changed patched, jobs.patch(row.tenant, open.id, patch));
     round.add_ready(patched.ready);
   }
-  return EnqueuedJob{.id = open.id, .deduplicated = true, .state = changed.state};
+  return EnqueuedJob{.id = open.id, .deduplicated = true, .state = state};
 }
 
 }  // namespace carillon

@@ -237,11 +237,15 @@ Result<void> SubjectPlanner::anchor_or_set_aside(Round& round, const Ruling& rul
   return set_aside(subject, anchored.error());
 }
 
-Result<JobId> SubjectPlanner::check_now(Round& round, const Ruling& ruling, const SubjectRow& subject,
-                                        const std::function<void(NewJob&)>& change) {
+Result<Enqueued> SubjectPlanner::check_now(Round& round, const Ruling& ruling, const SubjectRow& subject, JobId behind,
+                                           const std::function<void(NewJob&)>& change) {
+  // Of two in the same millisecond the second has the next one for its slot: none is lost.
+  const Instant slot =
+      subject.position ? std::max(round.now, up_to_millisecond(*subject.position + Duration(1))) : round.now;
   SubjectRow due = subject;
-  due.next_at = round.now;
-  TRY_ASSIGN(const Facts facts, facts_of(ruling, due, round.now));
+  due.next_at = slot;
+  TRY_ASSIGN(Facts facts, facts_of(ruling, due, slot));
+  if (behind) facts.plan.open.clear();
   SubjectPlan plan = plan_subject(facts.plan);
   if (plan.jobs.empty()) {
     return failed(ErrorCode::conflict, "the schedule has ended, or the subject has a check already");
@@ -249,12 +253,16 @@ Result<JobId> SubjectPlanner::check_now(Round& round, const Ruling& ruling, cons
   change(plan.jobs.front());
   plan.jobs.front().options.origin = Origin::manual;
   plan.jobs.front().run_at = round.now;
+  if (behind) {
+    plan.jobs.front().depends_on = {behind};
+    plan.jobs.front().options.run_anyway = true;
+  }
   const std::optional<std::string> cadence = plan.cadence;
   Advance advance = advance_of(subject, std::move(plan));
   advance.state = StateChange{.expected_at = {}, .last_status = {}, .cadence = cadence};
   TRY_ASSIGN(const Advanced advanced, std::move(store_.plans().advance(std::array{advance}).front()));
   note_advanced(round, ruling.row, advance.jobs, advanced);
-  return advanced.jobs.front().id;
+  return advanced.jobs.front();
 }
 
 // ---- Writing ----------------------------------------------------------------------------------------------------

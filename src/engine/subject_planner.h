@@ -50,9 +50,10 @@ class SubjectPlanner {
   // The same where nobody is there to read a refusal: then it has no next time, and says why.
   Result<void> anchor_or_set_aside(Round& round, const Ruling& ruling, const SubjectRow& subject,
                                    const SubjectChange& change);
-  // An occurrence more, now, that its kind did not plan: the check of a subject that somebody asked for.
-  Result<JobId> check_now(Round& round, const Ruling& ruling, const SubjectRow& subject,
-                          const std::function<void(NewJob&)>& change);
+  // An occurrence more, now, that its kind did not plan: the check of a subject that somebody asked for. `behind` is
+  // one that runs: then it waits for that one's end, however it ends, and there is still one at a time.
+  Result<Enqueued> check_now(Round& round, const Ruling& ruling, const SubjectRow& subject, JobId behind,
+                             const std::function<void(NewJob&)>& change);
 
   // What plans are made from, and what they lean on.
   struct Facts {

@@ -255,6 +255,9 @@ enum class JobAction : std::uint8_t {
 struct JobPatch {
   std::optional<int> priority;
   std::optional<Instant> run_at;
+  // JSON objects that are laid over what is there, member by member; "": it stays. What is no object is replaced.
+  std::string over_payload = {};
+  std::string over_meta = {};
 };
 
 // How far one step of bulk work goes.

@@ -2,8 +2,8 @@
 // not.
 //
 // A live job is one row, plus a lease while a worker has it. A finished one is one row of the archive. Names of lanes
-// and types are interned. What most jobs do not have stands in two JSON texts: `options`, which never change, and
-// `detail`, what happened so far (job_text.h).
+// and types are interned. What most jobs do not have stands in two JSON texts: `options`, which nothing that happens
+// to it changes, and `detail`, what happened so far (job_text.h).
 #pragma once
 
 #include <compare>

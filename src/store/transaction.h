@@ -55,6 +55,7 @@ class Transaction {
   virtual void insert_job(const JobRow& row, std::string_view payload) = 0;
   // Every column but the id and the payload. `before` is what `job` returned.
   virtual void update_job(const JobRow& before, const JobRow& after) = 0;
+  virtual void update_payload(JobId id, std::string_view payload) = 0;
   // In the order of ids, from above `after`; at most `limit`.
   virtual std::vector<JobRow> jobs_above(JobId after, std::size_t limit) = 0;
   // Those that are queued, not leased, and due by `until` or not kept as far off. Looks at no more than `limit` rows.

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "contract/store_contract.h"
+#include "store/job_text.h"
 
 namespace carillon::test {
 namespace {
@@ -191,6 +192,33 @@ TEST_P(StoreContract, AChangeLeavesAloneWhatItDoesNotName) {
   value_of(jobs().patch(kTenant, id, {.priority = 5}));
 
   EXPECT_EQ(view(id).row.run_at, now());
+}
+
+TEST_P(StoreContract, PayloadAndMetaCanBeLaidOver) {
+  NewJob one = job();
+  one.payload = R"({"a":1,"b":2})";
+  one.options.meta = R"({"team":"x"})";
+  const JobId id = enqueue(one);
+  const std::string push(100'000, 'p');  // longer than what stands in a row
+  for (const std::string& text : {std::string("short"), push, std::string("short again")}) {
+    const Changed changed = value_of(jobs().patch(
+        kTenant, id, {.over_payload = R"({"b":")" + text + R"("})", .over_meta = R"({"hook":")" + text + R"("})"}));
+    EXPECT_EQ(changed.state, JobState::queued);
+    EXPECT_EQ(view(id).payload, R"({"a":1,"b":")" + text + R"("})");
+    EXPECT_EQ(value_of(read_options(view(id).row.options)).meta, R"({"team":"x","hook":")" + text + R"("})");
+  }
+  const LeasedJob leased = claim_one(id);
+  EXPECT_EQ(leased.payload, R"({"a":1,"b":"short again"})");
+  EXPECT_EQ(error_of(jobs().patch(kTenant, id, {.over_payload = "{}"})).code, ErrorCode::job_already_running);
+}
+
+TEST_P(StoreContract, APayloadThatWouldBecomeTooLongIsLeftAlone) {
+  NewJob one = job();
+  one.payload = R"({"a":1})";
+  const JobId id = enqueue(one);
+  const std::string big = R"({"b":")" + std::string(kPayloadBytesMax - 10, 'x') + R"("})";
+  EXPECT_EQ(error_of(jobs().patch(kTenant, id, {.over_payload = big})).code, ErrorCode::invalid_request);
+  EXPECT_EQ(view(id).payload, R"({"a":1})");
 }
 
 TEST_P(StoreContract, AWaitingJobCanBeChangedAndWaitsOn) {

@@ -59,6 +59,26 @@ TEST_P(YieldContract, ARetryThatWouldNotIsSuperseded) {  // schedules: adaptive,
   expect_counts_agree();
 }
 
+TEST_P(YieldContract, ARetryIsSupersededByTheCheckThatWaitsForItsEnd) {  // a push during a check
+  const LeasedJob leased = check(now() + 6h);
+  const SubjectRow row = subject_of(id_, "a");
+  Advance step{.schedule = id_, .subject = "a", .version = row.version, .next_at = row.next_at, .position = now() + 1s};
+  NewJob next = occurrence_job(now() + 1s, "a");
+  next.options.yields = true;
+  next.options.run_anyway = true;
+  next.depends_on = {leased.id};
+  step.jobs = {next};
+  const Enqueued waits = advance(step).jobs.at(0);
+  EXPECT_EQ(waits.state, JobState::waiting);
+
+  const Settled settled = settle(failed(leased));
+  EXPECT_EQ(settled.state, JobState::skipped);
+  EXPECT_THAT(settled.ready, SizeIs(1));
+  EXPECT_EQ(state(waits.id), JobState::queued);
+  EXPECT_EQ(subject_of(id_, "a").open_job, waits.id);
+  expect_counts_agree();
+}
+
 TEST_P(YieldContract, ACheckWithoutAttemptsLeftDoesNotFloodTheDlq) {
   const LeasedJob leased = check(now() + 6h, 1);
   EXPECT_EQ(settle(failed(leased)).state, JobState::skipped);

@@ -6,8 +6,10 @@
 
 #include "base/check.h"
 #include "base/mutant.h"
+#include "core/subject.h"
 #include "store/cases/finish.h"
 #include "store/cases/gates.h"
+#include "store/job_text.h"
 
 namespace carillon {
 
@@ -45,7 +47,8 @@ Changed requeue(Context& context, const JobRow& row, JobState from, JobRow after
     after.detail = write_detail(detail);
   }
   context.tx.update_job(row, after);
-  const bool stays = from == JobState::queued && after.run_at == row.run_at && after.priority == row.priority;
+  const bool stays = from == JobState::queued && after.run_at == row.run_at && after.priority == row.priority &&
+                     after.options.empty() == row.options.empty();
   if (from == JobState::queued) {
     if (!stays) note_left_queue(context, row);
   } else {
@@ -167,6 +170,28 @@ Result<Changed> act_on_job(Context& context, std::string_view tenant, JobAction 
   return changed;
 }
 
+namespace {
+
+// Writes the payload; the options are the caller's to write.
+Result<void> lay_over(Context& context, const JobPatch& patch, JobRow& row) {
+  if (!patch.over_payload.empty()) {
+    const std::string payload = merge_payload(context.tx.payload(row.id), patch.over_payload);
+    if (payload.size() > kPayloadBytesMax) {
+      return invalid_field(
+          "payload", fmt::format("payload has {} bytes; at most {} are allowed", payload.size(), kPayloadBytesMax));
+    }
+    context.tx.update_payload(row.id, payload);
+  }
+  if (!patch.over_meta.empty()) {
+    JobOptions options = options_of(context, row);
+    options.meta = options.meta.empty() ? patch.over_meta : merge_payload(options.meta, patch.over_meta);
+    row.options = write_options(options);
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<Changed> patch_job(Context& context, std::string_view tenant, JobId id, const JobPatch& patch) {
   const auto row = job_of_tenant(context, tenant, id);
   if (!row) return not_live(id, ended_job(context, tenant, id));
@@ -183,6 +208,7 @@ Result<Changed> patch_job(Context& context, std::string_view tenant, JobId id, c
     after.priority = *patch.priority;
   }
   if (patch.run_at) after.run_at = up_to_millisecond(*patch.run_at);
+  TRY(lay_over(context, patch, after));
   const JobStanding before = standing_of(context, *row, state);
   const JobStanding now = standing_of(context, after, state);
   Changed changed = changed_of(context, *row, state);

@@ -114,15 +114,25 @@ Verdict verdict_of(const Context& context, const Ending& ending) {
                        ending.end, context.now);
 }
 
+// Whether an occurrence of the same subject waits only for this one's end.
+bool next_one_waits(Context& context, const JobRow& row) {
+  return std::ranges::any_of(context.tx.children(row.id), [&](JobId id) {
+    const auto child = context.tx.job(id);
+    return child && child->state == JobState::waiting && child->slot && child->schedule == row.schedule &&
+           child->subject == row.subject;
+  });
+}
+
 // One that yields is not tried again once its subject's next occurrence would come first, nor parked for want of
 // attempts: that occurrence takes its place. So an outage neither floods the DLQ nor leaves a subject stuck.
 bool yields_to_next(Context& context, const Ending& ending, const Verdict& verdict) {
   if (!ending.options.yields || !ending.row.schedule) return false;
+  const bool is_tried_again = verdict.state == JobState::queued && !gives_attempt_back(ending.end.result);
+  if (is_tried_again && next_one_waits(context, ending.row)) return true;
   const auto subject = context.tx.subject(ending.row.schedule, ending.row.subject);
   if (!subject || !subject->next_at) return false;
   if (verdict.state == JobState::dlq) return verdict.reason == VerdictReason::max_retries_exceeded;
-  return verdict.state == JobState::queued && !gives_attempt_back(ending.end.result) &&
-         verdict.run_at >= *subject->next_at;
+  return is_tried_again && verdict.run_at >= *subject->next_at;
 }
 
 void supersede(Ending& ending, Verdict& verdict) {

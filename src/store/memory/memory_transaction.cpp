@@ -74,6 +74,11 @@ void MemoryTransaction::insert_job(const JobRow& row, std::string_view payload) 
   tables_.payloads.put(row.id, std::string(payload));
 }
 
+void MemoryTransaction::update_payload(JobId id, std::string_view payload) {
+  CHECK(tables_.jobs.find(id));
+  tables_.payloads.put(id, std::string(payload));
+}
+
 void MemoryTransaction::update_job(const JobRow& before, const JobRow& after) {
   const JobRow* const known = tables_.jobs.find(before.id);
   CHECK(known && *known == before && before.id == after.id);

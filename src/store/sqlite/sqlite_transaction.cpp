@@ -159,6 +159,13 @@ void SqliteTransaction::insert_job(const JobRow& row, std::string_view payload) 
   if (row.deadline) queries_->insert_deadline.run(*row.deadline, row.id);
 }
 
+void SqliteTransaction::update_payload(JobId id, std::string_view payload) {
+  const bool is_long = payload.size() > kInlinePayloadBytesMax;
+  queries_->update_payload.run(id, OrNull{is_long ? std::string_view() : payload});
+  queries_->delete_payload.run(id);
+  if (is_long) queries_->insert_payload.run(id, payload);
+}
+
 void SqliteTransaction::update_job(const JobRow& before, const JobRow& after) {
   queries_->update_job.run(after.id, after.state, after.lane, after.type, after.priority, after.run_at, after.attempts,
                            after.token, after.deadline, after.later, OrNull{after.schedule}, OrNull{after.subject},

@@ -41,6 +41,7 @@ class SqliteTransaction final : public Transaction {
   std::string payload(JobId id) override;
   std::optional<JobWithPayload> job_with_payload(JobId id) override;
   void insert_job(const JobRow& row, std::string_view payload) override;
+  void update_payload(JobId id, std::string_view payload) override;
   void update_job(const JobRow& before, const JobRow& after) override;
   std::vector<JobRow> jobs_above(JobId after, std::size_t limit) override;
   LivePage ready_above(JobId after, Instant until, std::size_t limit) override;

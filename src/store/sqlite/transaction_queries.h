@@ -21,6 +21,7 @@ struct SqliteTransaction::Queries {
   Query ready_above{connection, "ready_above"};
   Query job_with_payload{connection, "job_with_payload"};
   Query long_payload{connection, "long_payload"};
+  Query update_payload{connection, "update_payload"};
   Query insert_payload{connection, "insert_payload"};
   Query delete_payload{connection, "delete_payload"};
   Query insert_later{connection, "insert_later"};

@@ -33,6 +33,9 @@ SELECT id, state, lane, type, priority, run_at, options IS NOT NULL, later, atte
 -- name: long_payload
 SELECT payload FROM payloads WHERE job = ?1
 
+-- name: update_payload
+UPDATE jobs SET payload = ?2 WHERE id = ?1
+
 -- name: insert_payload
 INSERT INTO payloads (job, payload) VALUES (?1, ?2)
 
