@@ -17,6 +17,7 @@
 #include <carillon/outcome.h>
 #include <carillon/retry.h>
 #include <carillon/schedule.h>
+#include <carillon/scheduler.h>
 #include <carillon/store.h>
 #include <carillon/time.h>
 #include <carillon/version.h>
