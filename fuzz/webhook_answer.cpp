@@ -50,6 +50,11 @@ void fuzz_body(std::string_view text) {
   const Outcome outcome = outcome_of(answer, "acme", kNow);
   CHECK(outcome.output.empty() || check_json(outcome.output));
   for (const JobRequest& job : outcome.follow_ups) CHECK(job.tenant == "acme" && !job.type.empty());
+  // Whatever a refusal says, it stays one.
+  answer.status = 500;
+  const Outcome refused = outcome_of(answer, "acme", kNow);
+  CHECK(refused.kind == Outcome::Kind::failed || refused.kind == Outcome::Kind::permanent);
+  CHECK(!refused.error.empty() && !refused.error_class.empty() && refused.follow_ups.empty());
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/check.h"
+#include "base/nearest_name.h"
 #include "base/utf8.h"
 
 namespace carillon {
@@ -85,13 +86,34 @@ std::string json_string(std::string_view text) {
   return out + '"';
 }
 
-const Json* JsonFields::optional(std::string_view name) {
-  asked_.push_back(name);
-  const Json* value = object_->find(name);
+Result<JsonFields> JsonFields::of(std::string_view text, const Json& object, std::string path, Names names) {
+  JsonFields fields(text, object, std::move(path));
+  fields.names_ = names;
+  for (const JsonMember& member : object.members) {
+    if (std::ranges::find(names, member.key) != names.end()) continue;
+    std::vector<std::string_view> allowed(names.begin(), names.end());
+    std::ranges::sort(allowed);
+    return json_error(text, member.offset, fields.path_of(printable_name(member.key)),
+                      allowed.empty() ? "unknown field; nothing is to be said here"
+                                      : fmt::format("unknown field{}; allowed are {}",
+                                                    did_you_mean(member.key, allowed), fmt::join(allowed, ", ")));
+  }
+  return fields;
+}
+
+const Json* JsonFields::find(std::string_view name) const {
+  const Json* const value = object_->find(name);
+  // One that is there was found among the names.
+  CHECK(value != nullptr || !names_ || std::ranges::find(*names_, name) != names_->end());
+  return value;
+}
+
+const Json* JsonFields::optional(std::string_view name) const {
+  const Json* value = find(name);
   return value == nullptr || value->type == JsonType::null ? nullptr : value;
 }
 
-Result<const Json*> JsonFields::optional(std::string_view name, JsonType type) {
+Result<const Json*> JsonFields::optional(std::string_view name, JsonType type) const {
   const Json* value = optional(name);
   if (value != nullptr && value->type != type) {
     return fail(*value, name, fmt::format("expected {}, found {}", describe(type), describe(value->type)));
@@ -99,18 +121,18 @@ Result<const Json*> JsonFields::optional(std::string_view name, JsonType type) {
   return value;
 }
 
-Result<const Json*> JsonFields::required(std::string_view name, JsonType type) {
+Result<const Json*> JsonFields::required(std::string_view name, JsonType type) const {
   TRY_ASSIGN(const Json* value, optional(name, type));
   if (value == nullptr) return missing(name, describe(type));
   return value;
 }
 
-Result<std::string> JsonFields::string(std::string_view name) {
+Result<std::string> JsonFields::string(std::string_view name) const {
   TRY_ASSIGN(const Json* value, required(name, JsonType::string));
   return value->text;
 }
 
-Result<std::int64_t> JsonFields::integer(std::string_view name, Range range) {
+Result<std::int64_t> JsonFields::integer(std::string_view name, Range range) const {
   TRY_ASSIGN(const Json* value, required(name, JsonType::number));
   return integer_of(text_, *value, path_of(name), range);
 }
@@ -128,20 +150,6 @@ Result<std::int64_t> JsonFields::integer_of(std::string_view text, const Json& v
                       fmt::format("expected a whole number from {} to {}, found {}", range.min, range.max, found));
   }
   return number;
-}
-
-Result<void> JsonFields::finish() const {
-  for (const JsonMember& member : object_->members) {
-    if (std::ranges::find(asked_, member.key) == asked_.end()) {
-      std::vector<std::string_view> allowed(asked_);
-      std::ranges::sort(allowed);
-      const auto repeated = std::ranges::unique(allowed);
-      allowed.erase(repeated.begin(), repeated.end());
-      return json_error(text_, member.offset, path_of(printable_name(member.key)),
-                        fmt::format("unknown field; allowed are {}", fmt::join(allowed, ", ")));
-    }
-  }
-  return {};
 }
 
 std::string JsonFields::path_of(std::string_view name) const {

@@ -4,9 +4,11 @@
 // 64, text must be valid UTF-8. Numbers stay as they were written: 1e400 and 17-digit doubles are not ours to round.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -72,43 +74,70 @@ std::unexpected<Error> json_error(std::string_view text, std::size_t offset, std
 // `text` as a JSON string, quotes included.
 std::string json_string(std::string_view text);
 
-// The members of one object, read by name. Each read checks the type and remembers the name; `finish` then refuses
-// what nobody asked for.
+// Names of the fields of an object, said once and for good:
 //
-//   JsonFields fields(text, object, "trigger");
+//   constexpr auto kBandFields = field_names("within", "every");
+template <typename... Names>
+constexpr std::array<std::string_view, sizeof...(Names)> field_names(Names... names) {
+  return {std::string_view(names)...};
+}
+
+// Those of several lists, of which some objects share one.
+template <std::size_t... Counts>
+constexpr auto joined_fields(const std::array<std::string_view, Counts>&... lists) {
+  std::array<std::string_view, (Counts + ...)> all;
+  std::size_t at = 0;
+  const auto add = [&](const auto& list) {
+    for (const std::string_view name : list) all[at++] = name;
+  };
+  (add(lists), ...);
+  return all;
+}
+
+// The members of one object, read by name. Which ones there may be is said up front, so that what is unknown is refused
+// first, with all that is allowed. To read another one is a bug of ours.
+//
+//   TRY_ASSIGN(JsonFields fields, JsonFields::of(text, object, "trigger", kCronFields));
 //   TRY_ASSIGN(const std::string cron, fields.string("cron"));
-//   TRY(fields.finish());
 class JsonFields {
  public:
-  JsonFields(std::string_view text, const Json& object, std::string path)
-      : text_(text), object_(&object), path_(std::move(path)) {}
+  using Names = std::span<const std::string_view>;
+  // `object` lies in `text`, under the name `path`. All three and the names outlive it.
+  static Result<JsonFields> of(std::string_view text, const Json& object, std::string path, Names names);
+  // Of an object that may say more than we read: somebody else's, or a stored one.
+  static JsonFields open(std::string_view text, const Json& object, std::string path) {
+    return {text, object, std::move(path)};
+  }
 
-  bool has(std::string_view name) const { return object_->find(name) != nullptr; }
-  // Null and absent are the same: there is nothing. Counts as asked for.
-  const Json* optional(std::string_view name);
-  Result<const Json*> required(std::string_view name, JsonType type);
-  Result<const Json*> optional(std::string_view name, JsonType type);
+  bool has(std::string_view name) const { return find(name) != nullptr; }
+  // Null and absent are the same: there is nothing.
+  const Json* optional(std::string_view name) const;
+  Result<const Json*> required(std::string_view name, JsonType type) const;
+  Result<const Json*> optional(std::string_view name, JsonType type) const;
 
-  Result<std::string> string(std::string_view name);
+  Result<std::string> string(std::string_view name) const;
   struct Range {
     std::int64_t min;
     std::int64_t max;
   };
-  Result<std::int64_t> integer(std::string_view name, Range range);
+  Result<std::int64_t> integer(std::string_view name, Range range) const;
   static Result<std::int64_t> integer_of(std::string_view text, const Json& value, const std::string& path,
                                          Range range);
-
-  Result<void> finish() const;
 
   std::string path_of(std::string_view name) const;
   std::unexpected<Error> fail(const Json& at, std::string_view name, std::string_view message) const;
   std::unexpected<Error> missing(std::string_view name, std::string_view wanted) const;
 
  private:
+  JsonFields(std::string_view text, const Json& object, std::string path)
+      : text_(text), object_(&object), path_(std::move(path)) {}
+
+  const Json* find(std::string_view name) const;
+
   std::string_view text_;
   const Json* object_;
   std::string path_;
-  std::vector<std::string_view> asked_;
+  std::optional<Names> names_;  // nothing: it is open
 };
 
 }  // namespace carillon

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/nearest_name.h"
 #include "carillon/job_state.h"
 #include "carillon/version.h"
 #include "cli/bench/bench_engine.h"
@@ -82,13 +83,19 @@ class CommandLine {
       return static_cast<int>(print(fmt::format("{}\n", version())));
     } catch (const CLI::ParseError& error) {
       const CLI::App* command = &app_;
-      if (app_.get_subcommands().empty() && !words.empty() && !words.front().starts_with('-')) {
-        return static_cast<int>(complain(unknown_command(words.front()), ExitCode::usage));
-      }
       std::string path = "carillon";
+      std::string written;  // the words that are commands
+      std::size_t depth = 0;
       while (!command->get_subcommands().empty()) {
         command = command->get_subcommands().front();
         path += " " + command->get_name();
+        written += command->get_name() + " ";
+        ++depth;
+      }
+      const bool takes_command = !command->get_subcommands([](const CLI::App*) { return true; }).empty();
+      if (takes_command && depth < words.size() && !words[depth].starts_with('-')) {
+        return static_cast<int>(
+            complain(unknown_command(*command, words[depth], written + words[depth]), ExitCode::usage));
       }
       return static_cast<int>(complain(fmt::format("{} (see {} --help)", error.what(), path), ExitCode::usage));
     }
@@ -105,7 +112,10 @@ class CommandLine {
   void add_preview() {
     CLI::App* command = app_.add_subcommand("preview", "The next times of a trigger, clock changes marked; offline");
     command->add_option("trigger", preview_.trigger, "What fires; see below")->required()->type_name("TRIGGER");
-    command->add_option("--timezone", preview_.timezone, "IANA zone of local times (default UTC)")->type_name("ZONE");
+    command
+        ->add_option("--timezone", preview_.timezone,
+                     "IANA zone of local times (default: that of the configuration, else UTC)")
+        ->type_name("ZONE");
     command->add_option("--from", preview_.from, "Show times from here on (default now)")->type_name("TIME");
     command->add_option("--count", preview_.count, "How many to show, 1 to 10000 (default 10)")->type_name("N");
     command->add_option("--start", preview_.start, "DTSTART of an rrule, anchor of every (default --from)")
@@ -215,12 +225,14 @@ class CommandLine {
     return print(out);
   }
 
-  std::string unknown_command(std::string_view name) const {
+  // `name` is no command of `parent`, which takes one.
+  static std::string unknown_command(const CLI::App& parent, std::string_view name, std::string_view path) {
     std::vector<std::string> known;
-    for (const CLI::App* command : app_.get_subcommands([](const CLI::App*) { return true; })) {
+    for (const CLI::App* command : parent.get_subcommands([](const CLI::App*) { return true; })) {
       known.push_back(command->get_name());
     }
-    return fmt::format("unknown command {}; allowed are {}", quoted(name), fmt::join(known, ", "));
+    return fmt::format("unknown command {}{}; allowed are {}", quoted(path), did_you_mean(name, known),
+                       fmt::join(known, ", "));
   }
 
   CLI::App app_{"Carillon: a durable, multi-tenant job scheduler", "carillon"};

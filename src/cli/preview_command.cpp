@@ -11,9 +11,12 @@
 #include "base/text_cursor.h"
 #include "cli/terminal.h"
 #include "cli/when.h"
+#include "core/json_time.h"
 #include "core/preview.h"
+#include "core/schedule.h"
 #include "core/timetable.h"
 #include "core/trigger.h"
+#include "daemon/config.h"
 
 namespace carillon {
 
@@ -24,7 +27,7 @@ constexpr std::size_t kFileBytesMax = 1 << 20;
 // What a preview needs of a schedule, wherever it came from.
 struct Plan {
   Trigger trigger;
-  std::string timezone = "UTC";
+  std::optional<std::string> timezone;
   DstPolicy dst;
   std::optional<Instant> starts_at;
   std::optional<Instant> ends_at;
@@ -50,36 +53,17 @@ Result<std::string> read_file(const std::string& path) {
   return text;
 }
 
-Result<DstPolicy> read_dst(std::string_view text, const Json& value) {
-  DstPolicy dst;
-  JsonFields fields(text, value, "dst");
-  TRY_ASSIGN(const Json* gap, fields.optional("gap", JsonType::string));
-  TRY_ASSIGN(const Json* overlap, fields.optional("overlap", JsonType::string));
-  if (gap != nullptr) {
-    TRY_ASSIGN(dst.gap, parse_dst_gap(gap->text));
-  }
-  if (overlap != nullptr) {
-    TRY_ASSIGN(dst.overlap, parse_dst_overlap(overlap->text));
-  }
-  TRY(fields.finish());
-  return dst;
-}
-
 // A whole schedule, as it would be put to the server. What does not bear on its times is not looked at.
 Result<Plan> read_schedule(std::string_view text, const Json& root) {
   Plan plan;
-  JsonFields fields(text, root, "");
-  for (const std::string_view other :
-       {"name", "description", "enabled", "fan_out", "job", "misfire", "overlap", "jitter", "on_cutoff"}) {
-    fields.optional(other);
-  }
+  TRY_ASSIGN(const JsonFields fields, JsonFields::of(text, root, "", kScheduleFields));
   TRY_ASSIGN(const Json* trigger, fields.required("trigger", JsonType::object));
   TRY_ASSIGN(plan.trigger, parse_trigger_json(text, *trigger, "trigger"));
   TRY_ASSIGN(const Json* timezone, fields.optional("timezone", JsonType::string));
   if (timezone != nullptr) plan.timezone = timezone->text;
   TRY_ASSIGN(const Json* dst, fields.optional("dst", JsonType::object));
   if (dst != nullptr) {
-    TRY_ASSIGN(plan.dst, read_dst(text, *dst));
+    TRY_ASSIGN(plan.dst, read_dst_json(text, *dst, "dst"));
   }
   if (const Json* starts_at = fields.optional("starts_at")) {
     TRY_ASSIGN(plan.starts_at, read_json_instant(text, *starts_at, "starts_at"));
@@ -97,7 +81,6 @@ Result<Plan> read_schedule(std::string_view text, const Json& root) {
       plan.exclude_dates.insert(*day);
     }
   }
-  TRY(fields.finish());
   return plan;
 }
 
@@ -128,6 +111,12 @@ Result<void> set_start(Trigger& trigger, const std::string& start, const Zone& z
     return {};
   }
   return invalid_request("--start goes with rrule: and every: only; the other kinds have no start");
+}
+
+// That of a schedule that names none, here: from the file or the environment, as `carillon serve` would read them.
+Result<std::optional<std::string>> zone_of_configuration() {
+  TRY_ASSIGN(daemon::LoadedConfig loaded, daemon::load_config({}, daemon::environment_of_process()));
+  return std::move(loaded.config.timezone);
 }
 
 Result<std::size_t> parse_count(std::string_view text) {
@@ -214,7 +203,10 @@ Result<std::string> run_preview(const PreviewRequest& request, Instant now) {
   const auto in_file = [&](Error error) {
     return from_file ? with_context(request.trigger.substr(1), std::move(error)) : std::move(error);
   };
-  const auto zone = Zone::load(plan.timezone);
+  if (!plan.timezone) {
+    TRY_ASSIGN(plan.timezone, zone_of_configuration());
+  }
+  const auto zone = Zone::load(plan.timezone.value_or("UTC"));
   if (!zone) return std::unexpected(request.timezone ? zone.error() : in_file(zone.error()));
   Instant from = now;
   if (request.from) {

@@ -44,8 +44,10 @@ Result<Duration> parse_duration(std::string_view text) {
     std::size_t unit = 0;
     while (unit < kUnits.size() && kUnits[unit].name != name) ++unit;
     if (unit == kUnits.size()) {
-      return cursor.fail_at(unit_begin, name.empty() ? "a unit is missing; allowed are d, h, m, s, ms"
-                                                     : "unknown unit; allowed are d, h, m, s, ms");
+      return cursor.fail_at(
+          unit_begin,
+          name.empty() ? fmt::format("a unit is missing; allowed are d, h, m, s, ms ({} seconds are {}s)", count, count)
+                       : "unknown unit; allowed are d, h, m, s, ms");
     }
     if (unit < next_unit) return cursor.fail_at(unit_begin, "units go from large to small, each once");
     next_unit = unit + 1;

@@ -99,33 +99,31 @@ bool says_null(const Json& object, std::string_view name) {
   return value != nullptr && value->type == JsonType::null;
 }
 
-Result<std::optional<Duration>> read_duration_field(std::string_view text, JsonFields& fields, std::string_view name) {
-  TRY_ASSIGN(const Json* const value, fields.optional(name, JsonType::string));
+Result<std::optional<Duration>> read_duration_field(std::string_view text, const JsonFields& fields,
+                                                    std::string_view name) {
+  const Json* const value = fields.optional(name);
   if (value == nullptr) return std::nullopt;
-  const auto duration = parse_duration(value->text);
-  if (!duration) return json_error(text, value->offset, fields.path_of(name), duration.error().message);
-  return *duration;
+  return read_json_duration(text, *value, fields.path_of(name));
 }
 
-Result<std::optional<Instant>> read_instant_field(std::string_view text, JsonFields& fields, std::string_view name) {
-  TRY_ASSIGN(const Json* const value, fields.optional(name, JsonType::string));
+Result<std::optional<Instant>> read_instant_field(std::string_view text, const JsonFields& fields,
+                                                  std::string_view name) {
+  const Json* const value = fields.optional(name);
   if (value == nullptr) return std::nullopt;
-  const auto at = parse_instant(value->text);
-  if (!at) return json_error(text, value->offset, fields.path_of(name), at.error().message);
-  return *at;
+  return read_json_instant(text, *value, fields.path_of(name));
 }
 
-Result<std::optional<std::string>> read_text_field(JsonFields& fields, std::string_view name) {
+Result<std::optional<std::string>> read_text_field(const JsonFields& fields, std::string_view name) {
   TRY_ASSIGN(const Json* const value, fields.optional(name, JsonType::string));
   return value == nullptr ? std::nullopt : std::optional(value->text);
 }
 
-Result<bool> read_flag_field(JsonFields& fields, std::string_view name, bool otherwise) {
+Result<bool> read_flag_field(const JsonFields& fields, std::string_view name, bool otherwise) {
   TRY_ASSIGN(const Json* const value, fields.optional(name, JsonType::boolean));
   return value == nullptr ? otherwise : value->boolean;
 }
 
-Result<std::vector<std::string>> read_texts_field(JsonFields& fields, std::string_view name) {
+Result<std::vector<std::string>> read_texts_field(const JsonFields& fields, std::string_view name) {
   std::vector<std::string> list;
   TRY_ASSIGN(const Json* const value, fields.optional(name, JsonType::array));
   if (value == nullptr) return list;
@@ -138,7 +136,7 @@ Result<std::vector<std::string>> read_texts_field(JsonFields& fields, std::strin
   return list;
 }
 
-Result<std::optional<int>> read_priority_field(std::string_view text, JsonFields& fields) {
+Result<std::optional<int>> read_priority_field(std::string_view text, const JsonFields& fields) {
   constexpr std::string_view kName = "priority";
   const Json* const value = fields.optional(kName);
   if (value == nullptr) return std::nullopt;
@@ -156,25 +154,36 @@ Result<std::optional<int>> read_priority_field(std::string_view text, JsonFields
   return static_cast<int>(number);
 }
 
-std::string read_payload_field(std::string_view text, JsonFields& fields) {
+std::string read_payload_field(std::string_view text, const JsonFields& fields) {
   const Json* const value = fields.optional("payload");
   return value == nullptr ? "null" : std::string(json_slice(text, *value));
 }
 
-Result<JobOptions> read_option_fields(std::string_view text, JsonFields& fields) {
-  JobOptions options;
-  if (const Json* const retry = fields.optional("retry")) {
-    TRY_ASSIGN(options.retry, parse_retry_json(text, *retry, fields.path_of("retry")));
+Result<ReadOptions> read_option_fields(std::string_view text, const JsonFields& fields) {
+  ReadOptions read;
+  auto& [options, said] = read;
+  const Json* const attempts = fields.optional("max_attempts");
+  if (attempts != nullptr) {
+    TRY_ASSIGN(options.max_attempts, read_max_attempts(text, *attempts, fields.path_of("max_attempts")));
+    said.max_attempts = true;
   }
-  if (const Json* const attempts = fields.optional("max_attempts")) {
-    TRY_ASSIGN(const std::int64_t most,
-               JsonFields::integer_of(text, *attempts, fields.path_of("max_attempts"), {1, kMaxAttemptsMax}));
-    options.max_attempts = static_cast<std::uint32_t>(most);
+  if (const Json* const retry = fields.optional("retry")) {
+    TRY_ASSIGN(RetryJson given, read_retry_json(text, *retry, fields.path_of("retry")));
+    options.retry = std::move(given.policy);
+    if (given.max_attempts) {
+      if (said.max_attempts) {
+        return fields.fail(*attempts, "max_attempts", "is said twice: here, and in retry");
+      }
+      options.max_attempts = given.max_attempts;
+      said.max_attempts = true;
+    }
   }
   TRY_ASSIGN(const auto timeout, read_duration_field(text, fields, "timeout"));
   options.timeout = timeout.value_or(kTimeoutDefault);
+  said.timeout = timeout.has_value();
   TRY_ASSIGN(const auto lease, read_duration_field(text, fields, "lease"));
   options.lease = lease.value_or(kLeaseDefault);
+  said.lease = lease.has_value();
   TRY_ASSIGN(options.limits, read_texts_field(fields, "limits"));
   TRY_ASSIGN(options.notifies, read_flag_field(fields, "notifies", false));
   TRY_ASSIGN(const Json* const ambiguous, fields.optional("on_ambiguous", JsonType::string));
@@ -187,7 +196,7 @@ Result<JobOptions> read_option_fields(std::string_view text, JsonFields& fields)
   TRY_ASSIGN(options.tags, read_texts_field(fields, "tags"));
   TRY_ASSIGN(const Json* const meta, fields.optional("meta", JsonType::object));
   if (meta != nullptr) options.meta = json_slice(text, *meta);
-  return options;
+  return read;
 }
 
 void write_option_fields(JsonObject& object, const JobOptions& options, const SaidOptions& said) {

@@ -1,7 +1,7 @@
 // The fields of a job as a user writes them, wherever a job is written: in a schedule's template, or on its own.
 //
-// Each reader takes the object's JsonFields, so that the caller goes on with the fields that only it has and then
-// refuses what nobody asked for. Null and absent are the same: the default.
+// Each reader takes the object's JsonFields, which the caller has opened with the names of these fields and of those
+// that only it has. Null and absent are the same: the default.
 #pragma once
 
 #include <optional>
@@ -15,6 +15,7 @@
 #include "core/instant.h"
 #include "core/job.h"
 #include "core/job_defaults.h"
+#include "core/json_time.h"
 
 namespace carillon {
 
@@ -36,23 +37,30 @@ std::unexpected<Error> cannot_work(std::unexpected<Error> refusal);
 bool says_null(const Json& object, std::string_view name);
 
 // "5m". Nothing if it is not given.
-Result<std::optional<Duration>> read_duration_field(std::string_view text, JsonFields& fields, std::string_view name);
-// "2026-03-29T01:00:00Z". Nothing if it is not given.
-Result<std::optional<Instant>> read_instant_field(std::string_view text, JsonFields& fields, std::string_view name);
+Result<std::optional<Duration>> read_duration_field(std::string_view text, const JsonFields& fields,
+                                                    std::string_view name);
+// "2026-03-29T01:00:00Z", or Unix milliseconds. Nothing if it is not given.
+Result<std::optional<Instant>> read_instant_field(std::string_view text, const JsonFields& fields,
+                                                  std::string_view name);
 // Nothing if it is not given.
-Result<std::optional<std::string>> read_text_field(JsonFields& fields, std::string_view name);
-Result<bool> read_flag_field(JsonFields& fields, std::string_view name, bool otherwise);
+Result<std::optional<std::string>> read_text_field(const JsonFields& fields, std::string_view name);
+Result<bool> read_flag_field(const JsonFields& fields, std::string_view name, bool otherwise);
 // A list of strings; empty if it is not given.
-Result<std::vector<std::string>> read_texts_field(JsonFields& fields, std::string_view name);
+Result<std::vector<std::string>> read_texts_field(const JsonFields& fields, std::string_view name);
 
 // 1 to 5, or critical, high, medium, low, bulk.
-Result<std::optional<int>> read_priority_field(std::string_view text, JsonFields& fields);
+Result<std::optional<int>> read_priority_field(std::string_view text, const JsonFields& fields);
 // Any JSON, byte for byte; "null" if it is not given.
-std::string read_payload_field(std::string_view text, JsonFields& fields);
+std::string read_payload_field(std::string_view text, const JsonFields& fields);
 
-// retry, max_attempts, timeout, lease, limits, notifies, on_ambiguous, tags, meta. Only their shape is judged here:
-// check_new_job knows the bounds.
-Result<JobOptions> read_option_fields(std::string_view text, JsonFields& fields);
+// Only their shape is judged here: check_new_job knows the bounds.
+inline constexpr auto kOptionFields =
+    field_names("retry", "max_attempts", "timeout", "lease", "limits", "notifies", "on_ambiguous", "tags", "meta");
+struct ReadOptions {
+  JobOptions options;
+  SaidOptions said;
+};
+Result<ReadOptions> read_option_fields(std::string_view text, const JsonFields& fields);
 
 // Those of them that were given or are not the default, as read_option_fields reads them.
 void write_option_fields(JsonObject& object, const JobOptions& options, const SaidOptions& said);

@@ -3,21 +3,19 @@
 #include <fmt/format.h>
 
 #include "base/json_writer.h"
-#include "core/job_fields.h"
 
 namespace carillon {
 
-Result<JobTemplate> read_template_fields(std::string_view text, JsonFields& fields) {
+Result<JobTemplate> read_template_fields(std::string_view text, const JsonFields& fields) {
   JobTemplate job;
   TRY_ASSIGN(job.type, fields.string("type"));
   TRY_ASSIGN(const Json* const queue, fields.optional("queue", JsonType::string));
   if (queue != nullptr) job.queue = queue->text;
   job.payload = read_payload_field(text, fields);
   TRY_ASSIGN(job.priority, read_priority_field(text, fields));
-  TRY_ASSIGN(job.options, read_option_fields(text, fields));
-  job.said = {.max_attempts = fields.optional("max_attempts") != nullptr,
-              .timeout = fields.optional("timeout") != nullptr,
-              .lease = fields.optional("lease") != nullptr};
+  TRY_ASSIGN(ReadOptions read, read_option_fields(text, fields));
+  job.options = std::move(read.options);
+  job.said = read.said;
   return job;
 }
 
@@ -25,9 +23,8 @@ Result<JobTemplate> parse_job_template(std::string_view text, const Json& value,
   if (value.type != JsonType::object) {
     return json_error(text, value.offset, path, fmt::format("expected an object, found {}", describe(value.type)));
   }
-  JsonFields fields(text, value, path);
+  TRY_ASSIGN(JsonFields fields, JsonFields::of(text, value, path, kTemplateFields));
   TRY_ASSIGN(JobTemplate job, read_template_fields(text, fields));
-  TRY(fields.finish());
   // Here, and not only when the first occurrence is due: nobody would be there to read the refusal.
   if (const auto checked = check_new_job(job_of(job, "default")); !checked) {
     return json_error(text, value.offset, path, checked.error().message);

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "core/job.h"
 #include "core/job_defaults.h"
+#include "core/job_fields.h"
 
 namespace carillon {
 
@@ -21,8 +22,10 @@ struct JobTemplate {
   SaidOptions said;
 };
 
-// Type, queue, payload, priority and options of an object that may have further fields: the caller finishes it.
-Result<JobTemplate> read_template_fields(std::string_view text, JsonFields& fields);
+// Type, queue, payload, priority and options of an object that may have further fields.
+inline constexpr auto kTemplateFields =
+    joined_fields(field_names("type", "queue", "payload", "priority"), kOptionFields);
+Result<JobTemplate> read_template_fields(std::string_view text, const JsonFields& fields);
 
 // {"type": "digest.send", "queue": "mail", "payload": {"top": 10}, "priority": "low", "timeout": "5m"}. `value` lies in
 // `text`, under the name `path`. What no job could have is refused.

@@ -36,7 +36,8 @@ Result<void> check_rule(const LimitRule& rule, const Json& root, const SettingsR
 
 Result<LimitRule> parse_limit_rule(std::string_view json) {
   TRY_ASSIGN(const Json root, parse_settings_object(json, "limit"));
-  SettingsReader reader(json, root, "");
+  static constexpr auto kFields = field_names("rate", "per", "burst", "concurrency");
+  TRY_ASSIGN(SettingsReader reader, SettingsReader::of(json, root, "", kFields));
   LimitRule rule;
   TRY(reader.number("rate", rule.rate, {.min = 0, .max = kRateMax, .above_min = true}));
   std::optional<Duration> per;
@@ -44,7 +45,6 @@ Result<LimitRule> parse_limit_rule(std::string_view json) {
   rule.per = per.value_or(rule.per);
   TRY(reader.number("burst", rule.burst, {.min = 1, .max = kRateMax}));
   TRY(reader.count("concurrency", rule.concurrency, kConcurrencyMax));
-  TRY(reader.finish());
   TRY(check_rule(rule, root, reader));
   return rule;
 }

@@ -41,10 +41,17 @@ struct Schedule {
 inline constexpr std::size_t kDescriptionBytesMax = 4096;
 inline constexpr std::size_t kExcludeDatesMax = 1000;
 
+inline constexpr auto kScheduleFields =
+    field_names("name", "description", "enabled", "fan_out", "trigger", "timezone", "job", "on_cutoff", "misfire",
+                "overlap", "jitter", "dst", "starts_at", "ends_at", "exclude_dates");
+
 // {"name": "digest", "trigger": {"kind": "daily", "at": "08:00"}, "job": {"type": "digest.send"}}: the whole of a
 // schedule, every field known. `name` is the one that it is put under: then the text may leave it out, or must say the
 // same. Whether the trigger ever fires is asked of timetable_of.
 Result<Schedule> parse_schedule(std::string_view json, std::string_view name = {});
+
+// {"gap": "skip", "overlap": "first"}. `value` lies in `text`, under the name `path`.
+Result<DstPolicy> read_dst_json(std::string_view text, const Json& value, const std::string& path);
 
 // What parse_schedule reads back as the same. Needs trigger_json.
 std::string write_schedule(const Schedule& schedule);

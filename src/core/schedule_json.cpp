@@ -9,9 +9,12 @@ namespace carillon {
 
 namespace {
 
+constexpr auto kDstFields = field_names("gap", "overlap");
+constexpr auto kMisfireFields = field_names("policy", "max", "max_age", "grace");
+
 // A word out of a short list.
 template <typename T>
-Result<void> read_word(JsonFields& fields, std::string_view name, Result<T> (*parse)(std::string_view), T& into) {
+Result<void> read_word(const JsonFields& fields, std::string_view name, Result<T> (*parse)(std::string_view), T& into) {
   TRY_ASSIGN(const Json* const value, fields.optional(name, JsonType::string));
   if (value == nullptr) return {};
   const auto parsed = parse(value->text);
@@ -20,7 +23,7 @@ Result<void> read_word(JsonFields& fields, std::string_view name, Result<T> (*pa
   return {};
 }
 
-Result<void> read_instant(std::string_view text, JsonFields& fields, std::string_view name,
+Result<void> read_instant(std::string_view text, const JsonFields& fields, std::string_view name,
                           std::optional<Instant>& into) {
   if (const Json* const value = fields.optional(name)) {
     TRY_ASSIGN(into, read_json_instant(text, *value, fields.path_of(name)));
@@ -28,7 +31,7 @@ Result<void> read_instant(std::string_view text, JsonFields& fields, std::string
   return {};
 }
 
-Result<std::string> read_name(JsonFields& fields, std::string_view put_under) {
+Result<std::string> read_name(const JsonFields& fields, std::string_view put_under) {
   TRY_ASSIGN(const Json* const given, fields.optional("name", JsonType::string));
   if (given == nullptr) {
     if (put_under.empty()) return fields.missing("name", "a string");
@@ -46,14 +49,15 @@ Result<std::string> read_name(JsonFields& fields, std::string_view put_under) {
 }
 
 // A field that is read, but says nothing to a schedule of this kind.
-Result<void> refuse_field(JsonFields& fields, std::string_view name, const Schedule& schedule, std::string_view why) {
+Result<void> refuse_field(const JsonFields& fields, std::string_view name, const Schedule& schedule,
+                          std::string_view why) {
   const Json* const value = fields.optional(name);
   if (value == nullptr) return {};
   return cannot_work(
       fields.fail(*value, name, fmt::format("does not go with the kind {}: {}", kind_of(schedule.trigger), why)));
 }
 
-Result<void> read_on_cutoff(std::string_view text, JsonFields& fields, Schedule& schedule) {
+Result<void> read_on_cutoff(std::string_view text, const JsonFields& fields, Schedule& schedule) {
   constexpr std::string_view kName = "on_cutoff";
   const Json* const value = fields.optional(kName);
   if (value == nullptr) return {};
@@ -65,7 +69,7 @@ Result<void> read_on_cutoff(std::string_view text, JsonFields& fields, Schedule&
 }
 
 // What of the template the kind itself decides.
-Result<void> check_job(JsonFields& fields, const Json& job, const Schedule& schedule) {
+Result<void> check_job(const JsonFields& fields, const Json& job, const Schedule& schedule) {
   if (std::holds_alternative<DeliveryTrigger>(schedule.trigger)) {
     for (const std::string_view name : {"retry", "max_attempts"}) {
       const Json* const given = job.find(name);
@@ -82,7 +86,7 @@ Result<void> check_job(JsonFields& fields, const Json& job, const Schedule& sche
   return {};
 }
 
-Result<void> read_trigger(std::string_view text, JsonFields& fields, Schedule& schedule) {
+Result<void> read_trigger(std::string_view text, const JsonFields& fields, Schedule& schedule) {
   TRY_ASSIGN(const Json* const value, fields.required("trigger", JsonType::object));
   TRY_ASSIGN(schedule.trigger, parse_trigger_json(text, *value, fields.path_of("trigger")));
   schedule.trigger_json = json_slice(text, *value);
@@ -97,7 +101,7 @@ Result<void> read_trigger(std::string_view text, JsonFields& fields, Schedule& s
   return {};
 }
 
-Result<void> read_zone(JsonFields& fields, Schedule& schedule) {
+Result<void> read_zone(const JsonFields& fields, Schedule& schedule) {
   TRY_ASSIGN(const Json* const value, fields.optional("timezone", JsonType::string));
   if (value == nullptr) return {};
   if (const auto zone = Zone::load(value->text); !zone) {
@@ -108,10 +112,10 @@ Result<void> read_zone(JsonFields& fields, Schedule& schedule) {
   return {};
 }
 
-Result<void> read_misfire(std::string_view text, JsonFields& parent, MisfirePolicy& misfire) {
+Result<void> read_misfire(std::string_view text, const JsonFields& parent, MisfirePolicy& misfire) {
   TRY_ASSIGN(const Json* const value, parent.optional("misfire", JsonType::object));
   if (value == nullptr) return {};
-  JsonFields fields(text, *value, parent.path_of("misfire"));
+  TRY_ASSIGN(JsonFields fields, JsonFields::of(text, *value, parent.path_of("misfire"), kMisfireFields));
   TRY(read_word(fields, "policy", parse_misfire_kind, misfire.kind));
   if (fields.optional("max") != nullptr) {
     TRY_ASSIGN(const std::int64_t max, fields.integer("max", {1, kMisfireMaxMax}));
@@ -120,11 +124,11 @@ Result<void> read_misfire(std::string_view text, JsonFields& parent, MisfirePoli
   TRY_ASSIGN(misfire.max_age, read_duration_field(text, fields, "max_age"));
   TRY_ASSIGN(const auto grace, read_duration_field(text, fields, "grace"));
   misfire.grace = grace.value_or(misfire.grace);
-  return fields.finish();
+  return {};
 }
 
 // Deliveries, windows and checks have rules of their own for what is late and what overlaps.
-Result<void> read_misfire_and_overlap(std::string_view text, JsonFields& fields, Schedule& schedule) {
+Result<void> read_misfire_and_overlap(std::string_view text, const JsonFields& fields, Schedule& schedule) {
   if (!plans_by_subject(schedule.trigger)) {
     TRY(read_misfire(text, fields, schedule.misfire));
     TRY(read_word(fields, "overlap", parse_overlap, schedule.overlap));
@@ -147,16 +151,7 @@ Result<void> read_misfire_and_overlap(std::string_view text, JsonFields& fields,
   return read_misfire(text, fields, schedule.misfire);
 }
 
-Result<void> read_dst(std::string_view text, JsonFields& parent, DstPolicy& dst) {
-  TRY_ASSIGN(const Json* const value, parent.optional("dst", JsonType::object));
-  if (value == nullptr) return {};
-  JsonFields fields(text, *value, parent.path_of("dst"));
-  TRY(read_word(fields, "gap", parse_dst_gap, dst.gap));
-  TRY(read_word(fields, "overlap", parse_dst_overlap, dst.overlap));
-  return fields.finish();
-}
-
-Result<void> read_exclude_dates(JsonFields& fields, std::set<LocalDays>& days) {
+Result<void> read_exclude_dates(const JsonFields& fields, std::set<LocalDays>& days) {
   constexpr std::string_view kName = "exclude_dates";
   TRY_ASSIGN(const Json* const value, fields.optional(kName, JsonType::array));
   if (value == nullptr) return {};
@@ -173,7 +168,7 @@ Result<void> read_exclude_dates(JsonFields& fields, std::set<LocalDays>& days) {
   return {};
 }
 
-Result<void> read_policies(std::string_view text, JsonFields& fields, Schedule& schedule) {
+Result<void> read_policies(std::string_view text, const JsonFields& fields, Schedule& schedule) {
   const bool is_delivery = std::holds_alternative<DeliveryTrigger>(schedule.trigger);
   TRY(read_misfire_and_overlap(text, fields, schedule));
   TRY_ASSIGN(const auto jitter, read_duration_field(text, fields, "jitter"));
@@ -181,7 +176,10 @@ Result<void> read_policies(std::string_view text, JsonFields& fields, Schedule& 
   if (is_delivery && schedule.jitter > Duration(0)) {
     TRY(refuse_field(fields, "jitter", schedule, "see spread of the trigger, which keeps to the window"));
   }
-  TRY(read_dst(text, fields, schedule.dst));
+  TRY_ASSIGN(const Json* const dst, fields.optional("dst", JsonType::object));
+  if (dst != nullptr) {
+    TRY_ASSIGN(schedule.dst, read_dst_json(text, *dst, fields.path_of("dst")));
+  }
   if (is_delivery && schedule.dst.overlap == DstOverlap::both) {
     return cannot_work(fields.fail(*fields.optional("dst"), "dst.overlap", "both would be two deliveries for one day"));
   }
@@ -193,7 +191,7 @@ Result<void> read_policies(std::string_view text, JsonFields& fields, Schedule& 
   return read_exclude_dates(fields, schedule.exclude_dates);
 }
 
-Result<void> read_description(JsonFields& fields, std::string& description) {
+Result<void> read_description(const JsonFields& fields, std::string& description) {
   TRY_ASSIGN(const Json* const value, fields.optional("description", JsonType::string));
   if (value == nullptr) return {};
   if (value->text.size() > kDescriptionBytesMax) {
@@ -227,13 +225,21 @@ std::string write_dst(const DstPolicy& dst) {
 
 }  // namespace
 
+Result<DstPolicy> read_dst_json(std::string_view text, const Json& value, const std::string& path) {
+  DstPolicy dst;
+  TRY_ASSIGN(JsonFields fields, JsonFields::of(text, value, path, kDstFields));
+  TRY(read_word(fields, "gap", parse_dst_gap, dst.gap));
+  TRY(read_word(fields, "overlap", parse_dst_overlap, dst.overlap));
+  return dst;
+}
+
 Result<Schedule> parse_schedule(std::string_view json, std::string_view name) {
   TRY_ASSIGN(const Json root, parse_sent_json(json));
   if (root.type != JsonType::object) {
     return json_error(json, root.offset, "schedule", fmt::format("expected an object, found {}", describe(root.type)));
   }
   Schedule schedule;
-  JsonFields fields(json, root, "");
+  TRY_ASSIGN(JsonFields fields, JsonFields::of(json, root, "", kScheduleFields));
   TRY_ASSIGN(schedule.name, read_name(fields, name));
   TRY(read_description(fields, schedule.description));
   TRY_ASSIGN(schedule.enabled, read_flag_field(fields, "enabled", true));
@@ -245,7 +251,6 @@ Result<Schedule> parse_schedule(std::string_view json, std::string_view name) {
   TRY(check_job(fields, *job, schedule));
   TRY(read_on_cutoff(json, fields, schedule));
   TRY(read_policies(json, fields, schedule));
-  TRY(fields.finish());
   return schedule;
 }
 

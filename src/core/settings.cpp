@@ -13,6 +13,14 @@ namespace carillon {
 
 namespace {
 
+constexpr auto kQuietHoursFields = field_names("start", "end", "days", "timezone");
+constexpr auto kSettingsFields =
+    field_names("timezone", "quiet_hours", "max_concurrency", "weight", "retention", "paused");
+constexpr auto kMaintenanceFields = field_names("until", "reason");
+constexpr auto kQueueFields = field_names("max_concurrency", "paused");
+constexpr auto kConfigFields = field_names("enabled", "max_concurrent_jobs", "check_interval_seconds", "timezone",
+                                           "default_retry_max_attempts", "default_retry_backoff_seconds", "retention");
+
 // ---- Reading -------------------------------------------------------------------------------------------------------
 
 Result<TimeOfDay> read_time(std::string_view text, SettingsReader& reader, std::string_view name) {
@@ -63,13 +71,12 @@ Result<void> read_seconds(SettingsReader& reader, std::string_view name, std::op
 }
 
 Result<QuietHours> read_quiet_hours(std::string_view text, const Json& value, std::string path) {
-  SettingsReader reader(text, value, std::move(path));
+  TRY_ASSIGN(SettingsReader reader, SettingsReader::of(text, value, std::move(path), kQuietHoursFields));
   QuietHours quiet;
   TRY_ASSIGN(quiet.start, read_time(text, reader, "start"));
   TRY_ASSIGN(quiet.end, read_time(text, reader, "end"));
   TRY_ASSIGN(quiet.days, read_days(text, reader));
   TRY(reader.zone("timezone", quiet.timezone));
-  TRY(reader.finish());
   if (quiet.start == quiet.end) {
     return reader.cannot_work(*value.find("end"), reader.path_of("end"),
                               "must differ from start; to hold all starts, pause the tenant");
@@ -101,7 +108,7 @@ Result<QuietHours> parse_quiet_hours(std::string_view json) {
 
 Result<TenantSettings> parse_tenant_settings(std::string_view json, TenantSettings onto) {
   TRY_ASSIGN(const Json root, parse_settings_object(json, "settings"));
-  SettingsReader reader(json, root, "");
+  TRY_ASSIGN(SettingsReader reader, SettingsReader::of(json, root, "", kSettingsFields));
   TRY(reader.zone("timezone", onto.timezone));
   TRY_ASSIGN(const Json* const quiet, reader.optional("quiet_hours", JsonType::object));
   if (reader.has("quiet_hours")) onto.quiet_hours.reset();
@@ -114,32 +121,29 @@ Result<TenantSettings> parse_tenant_settings(std::string_view json, TenantSettin
   onto.weight = weight.value_or(TenantSettings{}.weight);
   TRY(reader.duration("retention", onto.retention, {.min = kRetentionMin, .max = kDurationMax}));
   TRY(reader.flag("paused", onto.paused, false));
-  TRY(reader.finish());
   return onto;
 }
 
 Result<Maintenance> parse_maintenance(std::string_view json) {
   TRY_ASSIGN(const Json root, parse_settings_object(json, "maintenance"));
-  SettingsReader reader(json, root, "");
+  TRY_ASSIGN(SettingsReader reader, SettingsReader::of(json, root, "", kMaintenanceFields));
   Maintenance maintenance;
   TRY(reader.instant("until", maintenance.until));
   TRY(reader.line("reason", maintenance.reason, kReasonBytesMax));
-  TRY(reader.finish());
   return maintenance;
 }
 
 Result<QueueSettings> parse_queue_settings(std::string_view json, QueueSettings onto) {
   TRY_ASSIGN(const Json root, parse_settings_object(json, "queue"));
-  SettingsReader reader(json, root, "");
+  TRY_ASSIGN(SettingsReader reader, SettingsReader::of(json, root, "", kQueueFields));
   TRY(reader.count("max_concurrency", onto.max_concurrency, kConcurrencyMax));
   TRY(reader.flag("paused", onto.paused, false));
-  TRY(reader.finish());
   return onto;
 }
 
 Result<EngineConfig> parse_engine_config(std::string_view json, EngineConfig onto) {
   TRY_ASSIGN(const Json root, parse_settings_object(json, "config"));
-  SettingsReader reader(json, root, "");
+  TRY_ASSIGN(SettingsReader reader, SettingsReader::of(json, root, "", kConfigFields));
   TRY(reader.flag("enabled", onto.enabled, true));
   TRY(reader.count("max_concurrent_jobs", onto.max_concurrent_jobs, kConcurrencyMax));
   TRY(read_seconds(reader, "check_interval_seconds", onto.check_interval, kCheckIntervalSecondsMax));
@@ -147,7 +151,6 @@ Result<EngineConfig> parse_engine_config(std::string_view json, EngineConfig ont
   TRY(reader.count("default_retry_max_attempts", onto.default_retry_max_attempts, kMaxAttemptsMax));
   TRY(read_seconds(reader, "default_retry_backoff_seconds", onto.default_retry_backoff, kRetryBackoffSecondsMax));
   TRY(reader.duration("retention", onto.retention, {.min = kRetentionMin, .max = kDurationMax}));
-  TRY(reader.finish());
   return onto;
 }
 

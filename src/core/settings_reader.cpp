@@ -43,17 +43,16 @@ Result<void> SettingsReader::count(std::string_view name, std::optional<std::uin
 }
 
 Result<void> SettingsReader::duration(std::string_view name, std::optional<Duration>& into, Durations range) {
-  TRY_ASSIGN(const Json* const value, fields_.optional(name, JsonType::string));
+  const Json* const value = fields_.optional(name);
   if (has(name)) into.reset();
   if (value == nullptr) return {};
-  const auto duration = parse_duration(value->text);
-  if (!duration) return fields_.fail(*value, name, duration.error().message);
-  if (*duration < range.min || *duration > range.max) {
+  TRY_ASSIGN(const Duration duration, read_json_duration(text_, *value, path_of(name)));
+  if (duration < range.min || duration > range.max) {
     return fields_.fail(*value, name,
                         fmt::format("expected a duration from {} to {}, found {}", format_duration(range.min),
-                                    format_duration(range.max), format_duration(*duration)));
+                                    format_duration(range.max), format_duration(duration)));
   }
-  into = *duration;
+  into = duration;
   return {};
 }
 

@@ -1,11 +1,10 @@
 // One settings document, read field by field onto what is set already.
 //
 // Each read takes the name of a field and its place. A field that is given replaces what stands there, null clears it,
-// an absent one leaves it alone. `finish` refuses what nobody asked for.
+// an absent one leaves it alone. Which ones there may be is said up front (JsonFields).
 //
-//   SettingsReader reader(json, root, "");
+//   TRY_ASSIGN(SettingsReader reader, SettingsReader::of(json, root, "", kSettingsFields));
 //   TRY(reader.zone("timezone", settings.timezone));
-//   TRY(reader.finish());
 #pragma once
 
 #include <cstdint>
@@ -26,8 +25,11 @@ Result<Json> parse_settings_object(std::string_view text, std::string_view name)
 class SettingsReader {
  public:
   // `object` lies in `text`, under the name `path`; both outlive the reader.
-  SettingsReader(std::string_view text, const Json& object, std::string path)
-      : text_(text), fields_(text, object, std::move(path)) {}
+  static Result<SettingsReader> of(std::string_view text, const Json& object, std::string path,
+                                   JsonFields::Names names) {
+    TRY_ASSIGN(JsonFields fields, JsonFields::of(text, object, std::move(path), names));
+    return SettingsReader(text, std::move(fields));
+  }
 
   struct Durations {
     Duration min{};
@@ -59,12 +61,12 @@ class SettingsReader {
   Result<const Json*> required(std::string_view name, JsonType type) { return fields_.required(name, type); }
   std::string path_of(std::string_view name) const { return fields_.path_of(name); }
 
-  Result<void> finish() const { return fields_.finish(); }
-
   // The value can be read, but cannot work.
   std::unexpected<Error> cannot_work(const Json& at, const std::string& path, std::string_view message) const;
 
  private:
+  SettingsReader(std::string_view text, JsonFields fields) : text_(text), fields_(std::move(fields)) {}
+
   std::string_view text_;
   JsonFields fields_;
 };

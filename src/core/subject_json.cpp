@@ -8,9 +8,13 @@ namespace carillon {
 
 namespace {
 
+constexpr auto kSubjectFields = field_names("enabled", "due", "timezone", "interval", "mode", "priority", "limits",
+                                            "payload", "expected_at", "cursor_end");
+constexpr auto kLineFields = joined_fields(field_names("subject"), kSubjectFields);
+
 // Reads a member into `into`: absent, it stays; null takes it away.
 template <typename T, typename Read>
-Result<void> read_member(JsonFields& fields, std::string_view name, std::optional<T>& into, Read read) {
+Result<void> read_member(const JsonFields& fields, std::string_view name, std::optional<T>& into, Read read) {
   if (!fields.has(name)) return {};
   into.reset();
   const Json* const value = fields.optional(name);
@@ -21,7 +25,7 @@ Result<void> read_member(JsonFields& fields, std::string_view name, std::optiona
 
 // A string that `parse` understands.
 template <typename Parse>
-auto text_member(JsonFields& fields, std::string_view name, Parse parse) {
+auto text_member(const JsonFields& fields, std::string_view name, Parse parse) {
   return [&fields, name, parse](const Json& value) -> decltype(parse(std::string_view())) {
     if (value.type != JsonType::string) {
       return fields.fail(value, name, fmt::format("expected a string, found {}", describe(value.type)));
@@ -46,17 +50,18 @@ Result<std::string> parse_mode(std::string_view mode) {
   return std::string(mode);
 }
 
-Result<void> read_enabled(JsonFields& fields, bool& enabled) {
+Result<void> read_enabled(const JsonFields& fields, bool& enabled) {
   if (!fields.has("enabled")) return {};
   TRY_ASSIGN(enabled, read_flag_field(fields, "enabled", true));
   return {};
 }
 
-Result<void> read_overrides_of(std::string_view text, JsonFields& fields, SubjectOverrides& overrides) {
+Result<void> read_overrides_of(std::string_view text, const JsonFields& fields, SubjectOverrides& overrides) {
   TRY(read_enabled(fields, overrides.enabled));
   TRY(read_member(fields, "due", overrides.due, text_member(fields, "due", parse_time_of_day)));
   TRY(read_member(fields, "timezone", overrides.timezone, text_member(fields, "timezone", parse_zone_name)));
-  TRY(read_member(fields, "interval", overrides.interval, text_member(fields, "interval", parse_duration)));
+  TRY(read_member(fields, "interval", overrides.interval,
+                  [&](const Json& value) { return read_json_duration(text, value, fields.path_of("interval")); }));
   TRY(read_member(fields, "mode", overrides.mode, text_member(fields, "mode", parse_mode)));
   if (fields.has("priority")) {
     TRY_ASSIGN(overrides.priority, read_priority_field(text, fields));
@@ -78,7 +83,8 @@ Result<SubjectText> read_subject(std::string_view text, const SubjectOverrides& 
   }
   SubjectText read;
   read.overrides = before;
-  JsonFields fields(text, root, "");
+  const JsonFields::Names names = is_line ? JsonFields::Names(kLineFields) : kSubjectFields;
+  TRY_ASSIGN(JsonFields fields, JsonFields::of(text, root, "", names));
   if (is_line) {
     TRY_ASSIGN(const Json* const subject, fields.required("subject", JsonType::string));
     if (const auto checked = check_subject_name(subject->text); !checked) {
@@ -93,7 +99,6 @@ Result<SubjectText> read_subject(std::string_view text, const SubjectOverrides& 
   }
   TRY(read_member(fields, "cursor_end", read.cursor_end,
                   [&](const Json& value) { return read_json_instant(text, value, "cursor_end"); }));
-  TRY(fields.finish());
   return read;
 }
 

@@ -34,14 +34,14 @@ std::unexpected<Error> above_bound(std::string_view field, const std::string& wa
 
 Result<TenantBounds> parse_tenant_bounds(std::string_view json) {
   TRY_ASSIGN(const Json root, parse_settings_object(json, "bounds"));
-  SettingsReader reader(json, root, "");
+  static constexpr auto kFields = field_names(kMaxConcurrency, kWeight, kRetention);
+  TRY_ASSIGN(SettingsReader reader, SettingsReader::of(json, root, "", kFields));
   TenantBounds bounds;
   TRY(reader.count(kMaxConcurrency, bounds.max_concurrency, kConcurrencyMax));
   std::optional<std::uint32_t> weight;
   TRY(reader.count(kWeight, weight, kWeightMax));
   bounds.weight = weight.value_or(TenantBounds{}.weight);
   TRY(reader.duration(kRetention, bounds.retention, {.min = kRetentionMin, .max = kDurationMax}));
-  TRY(reader.finish());
   return bounds;
 }
 

@@ -117,7 +117,4 @@ Result<Trigger> parse_trigger_text(std::string_view text);
 // What can be read but cannot work is invalid_configuration.
 Result<Trigger> parse_trigger_json(std::string_view text, const Json& value, const std::string& path);
 
-// An instant in JSON: a string as RFC 3339, or a number of Unix milliseconds.
-Result<Instant> read_json_instant(std::string_view text, const Json& value, const std::string& path);
-
 }  // namespace carillon

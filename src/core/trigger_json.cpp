@@ -1,13 +1,57 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <vector>
 
+#include "base/check.h"
+#include "base/nearest_name.h"
 #include "core/job_fields.h"
 #include "core/trigger.h"
 
 namespace carillon {
 
 namespace {
+
+struct KindOfTrigger {
+  std::string_view name;
+  JsonFields::Names fields;
+};
+
+constexpr auto kOnceFields = field_names("kind", "at");
+constexpr auto kEveryFields = field_names("kind", "every", "anchor");
+constexpr auto kDailyFields = field_names("kind", "at");
+constexpr auto kWeeklyFields = field_names("kind", "on", "at");
+constexpr auto kCronFields = field_names("kind", "cron");
+constexpr auto kRruleFields = field_names("kind", "rrule", "start");
+constexpr auto kAfterFields = field_names("kind", "schedule", "on");
+constexpr auto kDeliveryFields = field_names("kind", "due", "window", "retry_delay", "spread");
+constexpr auto kWindowsFields = field_names("kind", "interval", "lag", "max_backfill", "max_age", "mode");
+constexpr auto kAdaptiveFields = field_names("kind", "bands", "otherwise", "floor", "ceiling");
+constexpr auto kBandFields = field_names("within", "every");
+
+constexpr std::array<KindOfTrigger, 10> kTriggerKinds{{{"once", kOnceFields},
+                                                       {"every", kEveryFields},
+                                                       {"daily", kDailyFields},
+                                                       {"weekly", kWeeklyFields},
+                                                       {"cron", kCronFields},
+                                                       {"rrule", kRruleFields},
+                                                       {"after", kAfterFields},
+                                                       {"delivery", kDeliveryFields},
+                                                       {"windows", kWindowsFields},
+                                                       {"adaptive", kAdaptiveFields}}};
+
+// S1's own frequencies.
+constexpr auto kS1OnceFields = field_names("type", "scheduled_for", "at");
+constexpr auto kS1DailyFields = field_names("type", "hour", "minute");
+constexpr auto kS1WeeklyFields = field_names("type", "day", "hour", "minute");
+constexpr auto kS1HoursFields = field_names("type", "hours");
+
+constexpr std::array<KindOfTrigger, 4> kS1Types{{{"once", kS1OnceFields},
+                                                 {"daily", kS1DailyFields},
+                                                 {"weekly", kS1WeeklyFields},
+                                                 {"every_n_hours", kS1HoursFields}}};
 
 // Reads a text of its own kind (a time, a duration) out of a JSON string, and says where in the document it stood.
 template <typename T>
@@ -22,9 +66,17 @@ Result<T> read_text(std::string_view text, const Json& value, const std::string&
 }
 
 template <typename T>
-Result<T> required_text(std::string_view text, JsonFields& fields, std::string_view name,
+Result<T> required_text(std::string_view text, const JsonFields& fields, std::string_view name,
                         Result<T> (*parse)(std::string_view)) {
   TRY_ASSIGN(const Json* value, fields.required(name, JsonType::string));
+  return read_text(text, *value, fields.path_of(name), parse);
+}
+
+Result<Duration> required_duration(std::string_view text, const JsonFields& fields, std::string_view name,
+                                   Result<Duration> (*parse)(std::string_view) = parse_duration) {
+  const Json* const value = fields.optional(name);
+  if (value == nullptr) return fields.missing(name, "a duration like \"90s\"");
+  if (value->type != JsonType::string) return read_json_duration(text, *value, fields.path_of(name));
   return read_text(text, *value, fields.path_of(name), parse);
 }
 
@@ -35,7 +87,7 @@ Result<Weekday> parse_day(std::string_view text) {
   return day;
 }
 
-Result<Trigger> once(std::string_view text, JsonFields& fields) {
+Result<Trigger> once(std::string_view text, const JsonFields& fields) {
   if (const Json* at = fields.optional("at")) {
     TRY_ASSIGN(const Instant instant, read_json_instant(text, *at, fields.path_of("at")));
     return OnceTrigger{.at = instant};
@@ -43,16 +95,16 @@ Result<Trigger> once(std::string_view text, JsonFields& fields) {
   return fields.missing("at", "an instant as RFC 3339 or Unix milliseconds");
 }
 
-Result<Trigger> every(std::string_view text, JsonFields& fields) {
+Result<Trigger> every(std::string_view text, const JsonFields& fields) {
   EveryTrigger trigger;
-  TRY_ASSIGN(trigger.every, required_text(text, fields, "every", parse_interval));
+  TRY_ASSIGN(trigger.every, required_duration(text, fields, "every", parse_interval));
   if (const Json* anchor = fields.optional("anchor")) {
     TRY_ASSIGN(trigger.anchor, read_json_instant(text, *anchor, fields.path_of("anchor")));
   }
   return trigger;
 }
 
-Result<Trigger> weekly(std::string_view text, JsonFields& fields) {
+Result<Trigger> weekly(std::string_view text, const JsonFields& fields) {
   WeeklyTrigger trigger;
   TRY_ASSIGN(const Json* on, fields.required("on", JsonType::array));
   for (std::size_t i = 0; i < on->items.size(); ++i) {
@@ -65,7 +117,7 @@ Result<Trigger> weekly(std::string_view text, JsonFields& fields) {
   return trigger;
 }
 
-Result<Trigger> rrule(std::string_view text, JsonFields& fields) {
+Result<Trigger> rrule(std::string_view text, const JsonFields& fields) {
   RruleTrigger trigger;
   TRY_ASSIGN(trigger.rrule, fields.string("rrule"));
   if (const Json* start = fields.optional("start")) {
@@ -74,7 +126,7 @@ Result<Trigger> rrule(std::string_view text, JsonFields& fields) {
   return trigger;
 }
 
-Result<Trigger> after(JsonFields& fields) {
+Result<Trigger> after(const JsonFields& fields) {
   AfterTrigger trigger;
   TRY_ASSIGN(trigger.schedule, fields.string("schedule"));
   TRY_ASSIGN(const Json* on, fields.optional("on", JsonType::string));
@@ -88,7 +140,7 @@ struct Bounds {
 };
 
 // Refuses a duration outside of its bounds. `name` was read from `fields`.
-Result<void> check_bounds(JsonFields& fields, std::string_view name, Duration duration, Bounds bounds) {
+Result<void> check_bounds(const JsonFields& fields, std::string_view name, Duration duration, Bounds bounds) {
   if (duration >= bounds.min && duration <= bounds.max) return {};
   return cannot_work(fields.fail(
       *fields.optional(name), name,
@@ -99,7 +151,7 @@ Result<void> check_bounds(JsonFields& fields, std::string_view name, Duration du
 }
 
 // Left as it is if it is not given.
-Result<void> read_bounded(std::string_view text, JsonFields& fields, std::string_view name, Bounds bounds,
+Result<void> read_bounded(std::string_view text, const JsonFields& fields, std::string_view name, Bounds bounds,
                           Duration& into) {
   TRY_ASSIGN(const auto given, read_duration_field(text, fields, name));
   if (!given) return {};
@@ -108,13 +160,13 @@ Result<void> read_bounded(std::string_view text, JsonFields& fields, std::string
   return {};
 }
 
-Result<void> read_bounded(std::string_view text, JsonFields& fields, std::string_view name, Bounds bounds,
+Result<void> read_bounded(std::string_view text, const JsonFields& fields, std::string_view name, Bounds bounds,
                           std::optional<Duration>& into) {
   if (fields.optional(name) == nullptr) return {};
   return read_bounded(text, fields, name, bounds, into.emplace());
 }
 
-Result<Trigger> delivery(std::string_view text, JsonFields& fields) {
+Result<Trigger> delivery(std::string_view text, const JsonFields& fields) {
   DeliveryTrigger trigger;
   TRY_ASSIGN(trigger.due, required_text(text, fields, "due", parse_time_of_day));
   TRY(read_bounded(text, fields, "window", {.min = kEveryMin, .max = kDeliveryWindowEnd - std::chrono::milliseconds(1)},
@@ -124,9 +176,9 @@ Result<Trigger> delivery(std::string_view text, JsonFields& fields) {
   return trigger;
 }
 
-Result<Trigger> windows(std::string_view text, JsonFields& fields) {
+Result<Trigger> windows(std::string_view text, const JsonFields& fields) {
   WindowsTrigger trigger;
-  TRY_ASSIGN(trigger.interval, required_text(text, fields, "interval", parse_duration));
+  TRY_ASSIGN(trigger.interval, required_duration(text, fields, "interval"));
   TRY(check_bounds(fields, "interval", trigger.interval, {.min = kEveryMin}));
   TRY(read_bounded(text, fields, "lag", {}, trigger.lag));
   if (fields.optional("max_backfill") != nullptr) {
@@ -151,7 +203,7 @@ Result<Trigger> windows(std::string_view text, JsonFields& fields) {
 }
 
 // "10m", or ["4h", "6h"]: between these.
-Result<CheckSpan> check_span(std::string_view text, JsonFields& fields, std::string_view name) {
+Result<CheckSpan> check_span(std::string_view text, const JsonFields& fields, std::string_view name) {
   const Json* const value = fields.optional(name);
   if (value == nullptr) return fields.missing(name, "a duration, or a pair of them");
   const std::string path = fields.path_of(name);
@@ -161,22 +213,22 @@ Result<CheckSpan> check_span(std::string_view text, JsonFields& fields, std::str
       return fields.fail(*value, name,
                          fmt::format("expected a duration or a pair of them, found {}", value->items.size()));
     }
-    TRY_ASSIGN(span.min, read_text(text, value->items[0], path + "[0]", parse_duration));
-    TRY_ASSIGN(span.max, read_text(text, value->items[1], path + "[1]", parse_duration));
+    TRY_ASSIGN(span.min, read_json_duration(text, value->items[0], path + "[0]"));
+    TRY_ASSIGN(span.max, read_json_duration(text, value->items[1], path + "[1]"));
     if (span.max < span.min) {
       return cannot_work(fields.fail(*value, name,
                                      fmt::format("the pair is reversed: {} is longer than {}",
                                                  format_duration(span.min), format_duration(span.max))));
     }
   } else {
-    TRY_ASSIGN(span.min, read_text(text, *value, path, parse_duration));
+    TRY_ASSIGN(span.min, read_json_duration(text, *value, path));
     span.max = span.min;
   }
   TRY(check_bounds(fields, name, span.min, {.min = kEveryMin}));
   return span;
 }
 
-Result<void> read_bands(std::string_view text, JsonFields& fields, std::vector<AdaptiveTrigger::Band>& bands) {
+Result<void> read_bands(std::string_view text, const JsonFields& fields, std::vector<AdaptiveTrigger::Band>& bands) {
   constexpr std::string_view kName = "bands";
   TRY_ASSIGN(const Json* const list, fields.optional(kName, JsonType::array));
   if (list == nullptr) return {};
@@ -189,12 +241,11 @@ Result<void> read_bands(std::string_view text, JsonFields& fields, std::vector<A
     if (item.type != JsonType::object) {
       return json_error(text, item.offset, path, fmt::format("expected an object, found {}", describe(item.type)));
     }
-    JsonFields band(text, item, path);
+    TRY_ASSIGN(JsonFields band, JsonFields::of(text, item, path, kBandFields));
     AdaptiveTrigger::Band& read = bands.emplace_back();
-    TRY_ASSIGN(read.within, required_text(text, band, "within", parse_duration));
+    TRY_ASSIGN(read.within, required_duration(text, band, "within"));
     TRY(check_bounds(band, "within", read.within, {.min = kEveryMin}));
     TRY_ASSIGN(read.every, check_span(text, band, "every"));
-    TRY(band.finish());
     if (bands.size() > 1 && read.within <= bands[bands.size() - 2].within) {
       return cannot_work(
           band.fail(*band.optional("within"), "within",
@@ -205,7 +256,7 @@ Result<void> read_bands(std::string_view text, JsonFields& fields, std::vector<A
   return {};
 }
 
-Result<Trigger> adaptive(std::string_view text, JsonFields& fields) {
+Result<Trigger> adaptive(std::string_view text, const JsonFields& fields) {
   AdaptiveTrigger trigger;
   TRY(read_bands(text, fields, trigger.bands));
   TRY_ASSIGN(trigger.otherwise, check_span(text, fields, "otherwise"));
@@ -219,7 +270,7 @@ Result<Trigger> adaptive(std::string_view text, JsonFields& fields) {
   return trigger;
 }
 
-Result<Trigger> by_kind(std::string_view text, const std::string& kind, JsonFields& fields, const Json& at) {
+Result<Trigger> by_kind(std::string_view text, std::string_view kind, const JsonFields& fields) {
   if (kind == "once") return once(text, fields);
   if (kind == "every") return every(text, fields);
   if (kind == "weekly") return weekly(text, fields);
@@ -232,25 +283,19 @@ Result<Trigger> by_kind(std::string_view text, const std::string& kind, JsonFiel
     TRY_ASSIGN(const TimeOfDay time, required_text(text, fields, "at", parse_time_of_day));
     return DailyTrigger{.at = time};
   }
-  if (kind == "cron") {
-    TRY_ASSIGN(std::string cron, fields.string("cron"));
-    return CronTrigger{.cron = std::move(cron)};
-  }
-  return fields.fail(
-      at, "kind",
-      fmt::format("unknown kind {}; allowed are once, every, daily, weekly, cron, rrule, after, delivery, windows, "
-                  "adaptive",
-                  quoted(kind)));
+  CHECK(kind == "cron");
+  TRY_ASSIGN(std::string cron, fields.string("cron"));
+  return CronTrigger{.cron = std::move(cron)};
 }
 
-Result<TimeOfDay> hour_and_minute(JsonFields& fields) {
+Result<TimeOfDay> hour_and_minute(const JsonFields& fields) {
   TRY_ASSIGN(const std::int64_t hour, fields.integer("hour", {0, 23}));
   TRY_ASSIGN(const std::int64_t minute, fields.integer("minute", {0, 59}));
   return TimeOfDay{static_cast<std::int32_t>(hour * 3600 + minute * 60)};
 }
 
-// S1's own frequencies. Its days are numbers, 0 = Monday.
-Result<Trigger> by_s1_type(std::string_view text, const std::string& type, JsonFields& fields, const Json& at) {
+// Its days are numbers, 0 = Monday.
+Result<Trigger> by_s1_type(std::string_view text, std::string_view type, const JsonFields& fields) {
   if (type == "daily") {
     TRY_ASSIGN(const TimeOfDay time, hour_and_minute(fields));
     return DailyTrigger{.at = time};
@@ -265,15 +310,40 @@ Result<Trigger> by_s1_type(std::string_view text, const std::string& type, JsonF
     TRY_ASSIGN(const std::int64_t hours, fields.integer("hours", {1, kHoursMax}));
     return EveryTrigger{.every = std::chrono::hours(hours)};
   }
-  if (type == "once") {
-    // S1 keeps the time beside the frequency, as scheduled_for.
-    const Json* scheduled_for = fields.optional("scheduled_for");
-    if (scheduled_for == nullptr) return once(text, fields);
-    TRY_ASSIGN(const Instant instant, read_json_instant(text, *scheduled_for, fields.path_of("scheduled_for")));
-    return OnceTrigger{.at = instant};
+  CHECK(type == "once");
+  // S1 keeps the time beside the frequency, as scheduled_for.
+  const Json* scheduled_for = fields.optional("scheduled_for");
+  if (scheduled_for == nullptr) return once(text, fields);
+  TRY_ASSIGN(const Instant instant, read_json_instant(text, *scheduled_for, fields.path_of("scheduled_for")));
+  return OnceTrigger{.at = instant};
+}
+
+// Who does not say which kind he means, or one that there is not, is told first of a field that no kind has.
+std::vector<std::string_view> fields_of_any(std::span<const KindOfTrigger> kinds) {
+  std::vector<std::string_view> all;
+  for (const KindOfTrigger& kind : kinds) {
+    for (const std::string_view name : kind.fields) {
+      if (std::ranges::find(all, name) == all.end()) all.push_back(name);
+    }
   }
-  return fields.fail(at, "type",
-                     fmt::format("unknown type {}; allowed are once, daily, weekly, every_n_hours", quoted(type)));
+  return all;
+}
+
+Result<JsonFields> fields_of_kind(std::string_view text, const Json& value, const std::string& path,
+                                  std::string_view selector, std::span<const KindOfTrigger> kinds) {
+  const Json* const selected = value.find(selector);
+  const bool is_text = selected != nullptr && selected->type == JsonType::string;
+  const auto known =
+      std::ranges::find_if(kinds, [&](const auto& kind) { return is_text && kind.name == selected->text; });
+  if (known != kinds.end()) return JsonFields::of(text, value, path, known->fields);
+  const std::vector<std::string_view> any = fields_of_any(kinds);
+  TRY_ASSIGN(const JsonFields fields, JsonFields::of(text, value, path, any));
+  TRY_ASSIGN(const Json* const given, fields.required(selector, JsonType::string));
+  std::vector<std::string_view> names;
+  for (const KindOfTrigger& kind : kinds) names.push_back(kind.name);
+  return fields.fail(*given, selector,
+                     fmt::format("unknown {} {}{}; allowed are {}", selector, quoted(given->text),
+                                 did_you_mean(given->text, names), fmt::join(names, ", ")));
 }
 
 struct KindName {
@@ -298,29 +368,16 @@ bool plans_by_subject(const Trigger& trigger) {
          std::holds_alternative<AdaptiveTrigger>(trigger);
 }
 
-Result<Instant> read_json_instant(std::string_view text, const Json& value, const std::string& path) {
-  if (value.type != JsonType::string && value.type != JsonType::number) {
-    return json_error(
-        text, value.offset, path,
-        fmt::format("expected an instant as RFC 3339 or Unix milliseconds, found {}", describe(value.type)));
-  }
-  auto parsed = parse_instant(value.text);
-  if (!parsed) return json_error(text, value.offset, path, parsed.error().message);
-  return parsed;
-}
-
 Result<Trigger> parse_trigger_json(std::string_view text, const Json& value, const std::string& path) {
   if (value.type != JsonType::object) {
     return json_error(text, value.offset, path, fmt::format("expected an object, found {}", describe(value.type)));
   }
-  JsonFields fields(text, value, path);
-  const bool s1 = !fields.has("kind") && fields.has("type");
+  const bool s1 = value.find("kind") == nullptr && value.find("type") != nullptr;
   const std::string_view selector = s1 ? "type" : "kind";
-  TRY_ASSIGN(const Json* selected, fields.required(selector, JsonType::string));
-  TRY_ASSIGN(Trigger trigger, s1 ? by_s1_type(text, selected->text, fields, *selected)
-                                 : by_kind(text, selected->text, fields, *selected));
-  TRY(fields.finish());
-  return trigger;
+  const std::span<const KindOfTrigger> kinds = s1 ? std::span<const KindOfTrigger>(kS1Types) : kTriggerKinds;
+  TRY_ASSIGN(JsonFields fields, fields_of_kind(text, value, path, selector, kinds));
+  TRY_ASSIGN(const std::string selected, fields.string(selector));
+  return s1 ? by_s1_type(text, selected, fields) : by_kind(text, selected, fields);
 }
 
 }  // namespace carillon

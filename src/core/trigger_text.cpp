@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <array>
+
+#include "base/nearest_name.h"
 #include "base/text_cursor.h"
 #include "core/trigger.h"
 
@@ -10,6 +13,9 @@ namespace {
 constexpr std::string_view kForms =
     "cron:0 8 * * *, rrule:FREQ=DAILY, every:2h, daily:08:00, weekly:mon,fri@08:00, once:2026-03-29T01:00:00Z, "
     "delivery:08:00, windows:1h";
+
+constexpr std::array<std::string_view, 9> kTextKinds{"cron", "rrule", "every",    "daily",  "weekly",
+                                                     "once", "after", "delivery", "windows"};
 
 Result<Trigger> weekly(std::string_view text) {
   TextCursor cursor("weekly trigger", text);
@@ -65,7 +71,8 @@ Result<Trigger> parse_trigger_text(std::string_view text) {
     trigger.interval = interval;
     return trigger;
   }
-  return TextCursor("trigger", text).fail(fmt::format("unknown kind {}; allowed are {}", quoted(kind), kForms));
+  return TextCursor("trigger", text)
+      .fail(fmt::format("unknown kind {}{}; allowed are {}", quoted(kind), did_you_mean(kind, kTextKinds), kForms));
 }
 
 }  // namespace carillon

@@ -156,7 +156,8 @@ RC_GTEST_PROP(JsonString, ReadsBackAsTheSame, ()) {
 }
 
 struct Fields {
-  explicit Fields(std::string_view given) : text(given), json(parsed(given)), fields(text, json, "trigger") {}
+  explicit Fields(std::string_view given)
+      : text(given), json(parsed(given)), fields(JsonFields::open(text, json, "trigger")) {}
   std::string_view text;
   Json json;
   JsonFields fields;
@@ -169,7 +170,6 @@ TEST(JsonFields, ReadsMembersByNameAndType) {
   EXPECT_EQ(f.fields.optional("anchor"), nullptr);
   EXPECT_TRUE(f.fields.has("anchor"));
   EXPECT_EQ(f.fields.optional("nothing"), nullptr);
-  EXPECT_TRUE(f.fields.finish().has_value());
 }
 
 TEST(JsonFields, AWrongTypeIsRefusedWithPathAndPlace) {
@@ -203,21 +203,51 @@ TEST(JsonFields, AnIntegerIsWholeAndInRange) {
   EXPECT_EQ(value_of(f.fields.integer("zero", {0, 0})), 0);
 }
 
-TEST(JsonFields, WhatNobodyAskedForIsRefusedWithWhatIsAllowed) {
-  Fields f(R"({"kind": "daily", "att": "08:00"})");
-  value_of(f.fields.string("kind"));
-  f.fields.optional("at");
-  f.fields.optional("at");
-  const Error error = error_of(f.fields.finish());
-  EXPECT_EQ(error.message, "trigger.att (line 1, column 19): unknown field; allowed are at, kind");
+constexpr auto kDailyFields = field_names("kind", "at");
+
+Error refusal_of(std::string_view text, JsonFields::Names names) {
+  const Json json = parsed(text);
+  return error_of(JsonFields::of(text, json, "trigger", names));
+}
+
+TEST(JsonFields, WhatIsUnknownIsRefusedWithAllThatIsAllowed) {
+  const Error error = refusal_of(R"({"kind": "daily", "hour": "08:00"})", kDailyFields);
+  EXPECT_EQ(error.message, "trigger.hour (line 1, column 19): unknown field; allowed are at, kind");
   EXPECT_EQ(error.column, 19);
-  EXPECT_EQ(error.field, "trigger.att");
+  EXPECT_EQ(error.field, "trigger.hour");
+}
+
+TEST(JsonFields, WhatIsUnknownIsToldBeforeWhatIsMissing) {
+  EXPECT_EQ(refusal_of(R"({"hour": 8})", kDailyFields).message,
+            "trigger.hour (line 1, column 2): unknown field; allowed are at, kind");
+}
+
+TEST(JsonFields, ANameThatIsNearlyRightIsAnsweredWithTheRightOne) {
+  EXPECT_EQ(refusal_of(R"({"kidn": "daily"})", kDailyFields).message,
+            "trigger.kidn (line 1, column 2): unknown field (did you mean kind?); allowed are at, kind");
+}
+
+TEST(JsonFields, AnObjectThatTakesNothingSaysSo) {
+  EXPECT_EQ(refusal_of(R"({"a": 1})", {}).message,
+            "trigger.a (line 1, column 2): unknown field; nothing is to be said here");
+}
+
+TEST(JsonFields, ListsOfNamesAreJoined) {
+  constexpr auto kBoth = joined_fields(kDailyFields, field_names("on"));
+  EXPECT_THAT(kBoth, testing::ElementsAre("kind", "at", "on"));
+}
+
+TEST(JsonFieldsDeathTest, ToReadWhatWasNotDeclaredIsABug) {
+  const std::string_view text = R"({"kind": "daily"})";
+  const Json json = parsed(text);
+  const JsonFields fields = value_of(JsonFields::of(text, json, "", kDailyFields));
+  EXPECT_DEATH(fields.optional("on"), "");
 }
 
 TEST(JsonFields, WithoutAPathTheNameStandsAlone) {
   const std::string_view text = R"({"a": 1})";
   const Json json = parsed(text);
-  JsonFields fields(text, json, "");
+  const JsonFields fields = JsonFields::open(text, json, "");
   EXPECT_EQ(error_of(fields.string("a")).message, "a (line 1, column 7): expected a string, found a number");
 }
 

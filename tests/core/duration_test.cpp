@@ -52,7 +52,7 @@ TEST(Duration, RefusesWhatIsNotOne) {
                                   {"-5m", 1, "a duration cannot be negative"},
                                   {"5m-3s", 3, "expected a digit"},
                                   {"+5m", 1, "expected a digit"},
-                                  {"5", 2, "a unit is missing; allowed are d, h, m, s, ms"},
+                                  {"5", 2, "a unit is missing; allowed are d, h, m, s, ms (5 seconds are 5s)"},
                                   {"1h30", 5, "a unit is missing"},
                                   {"5x", 2, "unknown unit; allowed are d, h, m, s, ms"},
                                   {"5min", 2, "unknown unit"},

@@ -89,7 +89,7 @@ TEST(JobTemplate, RefusesWhatNoJobCouldHave) {
   EXPECT_THAT(refusal(R"({"type": "t", "priority": true})"), HasSubstr("job.priority"));
   EXPECT_THAT(refusal(R"({"type": "a b"})"), HasSubstr("type \"a b\""));
   EXPECT_THAT(refusal(R"({"type": "t", "queue": ""})"), HasSubstr("queue is empty"));
-  EXPECT_THAT(refusal(R"({"type": "t", "max_attempts": 0})"), HasSubstr("job.max_attempts"));
+  EXPECT_THAT(refusal(R"({"type": "t", "max_attempts": -1})"), HasSubstr("job.max_attempts"));
   EXPECT_THAT(refusal(R"({"type": "t", "timeout": "0s"})"), HasSubstr("timeout is 0s"));
   EXPECT_THAT(refusal(R"({"type": "t", "timeout": 5})"), HasSubstr("job.timeout"));
   EXPECT_THAT(refusal(R"({"type": "t", "lease": "25h"})"), HasSubstr("lease is"));
@@ -100,6 +100,9 @@ TEST(JobTemplate, RefusesWhatNoJobCouldHave) {
   EXPECT_THAT(refusal(R"({"type": "t", "on_ambiguous": "ask"})"), HasSubstr("none of retry, hold"));
   EXPECT_THAT(refusal(R"({"type": "t", "meta": []})"), HasSubstr("expected an object"));
   EXPECT_THAT(refusal(R"({"type": "t", "retry": {"kind": "linear"}})"), HasSubstr("job.retry.kind"));
+  EXPECT_THAT(refusal(R"({"type": "t", "timeout": 60})"), HasSubstr("60 seconds are \"60s\""));
+  EXPECT_THAT(refusal(R"({"type": "t", "max_attempts": 3, "retry": {"max_attempts": 3}})"),
+              HasSubstr("job.max_attempts (line 1, column 31): is said twice"));
   EXPECT_THAT(refusal(R"({"type": "t", "run_at": 0})"), HasSubstr("job.run_at (line 1, column 15): unknown field"));
 }
 

@@ -31,6 +31,24 @@ TEST(RetryJson, WhatIsLeftOutHasItsDefault) {
   EXPECT_EQ(read(R"({"kind": "exponential", "base": "60s"})").value(), RetryPolicy(RetryExponential{.base = 60s}));
 }
 
+RetryJson s1(std::string_view text) {
+  const Json json = parse_json(text).value();
+  return read_retry_json(text, json, "retry").value();
+}
+
+TEST(RetryJson, S1sPolicyIsReadInItsOwnWords) {
+  const RetryJson weekly = s1(R"({"max_attempts": 3, "backoff_seconds": 60, "retry_on_failure": true})");
+  EXPECT_EQ(weekly.policy, RetryPolicy(RetryExponential{.base = 60s, .jitter = 0}));
+  EXPECT_EQ(weekly.max_attempts, 3U);
+  EXPECT_EQ(s1(R"({"max_attempts": 0, "backoff_seconds": 5})").max_attempts, 1U) << "0 = no retry";
+  const RetryJson off = s1(R"({"max_attempts": 3, "backoff_seconds": 60, "retry_on_failure": false})");
+  EXPECT_EQ(off.policy, RetryPolicy(RetryNone{}));
+  EXPECT_EQ(off.max_attempts, 1U);
+  const RetryJson short_one = s1(R"({"backoff_seconds": 120})");
+  EXPECT_EQ(short_one.policy, RetryPolicy(RetryExponential{.base = 120s, .jitter = 0}));
+  EXPECT_FALSE(short_one.max_attempts);
+}
+
 TEST(RetryJson, RefusesAndPointsAtIt) {
   const auto refusal = [](std::string_view text) {
     const auto policy = read(text);
@@ -42,9 +60,16 @@ TEST(RetryJson, RefusesAndPointsAtIt) {
   EXPECT_THAT(refusal(R"({"kind": "fixed"})"), testing::HasSubstr("delay"));
   EXPECT_THAT(refusal(R"({"kind": "fixed", "delay": "soon"})"), testing::StartsWith("retry.delay (line 1, column 28)"));
   EXPECT_THAT(refusal(R"({"kind": "table", "delays": []})"), testing::HasSubstr("must name 1 to 50 delays"));
-  EXPECT_THAT(refusal(R"({"kind": "table", "delays": [60]})"), testing::HasSubstr("must be a duration, not a number"));
+  EXPECT_THAT(refusal(R"({"kind": "table", "delays": [60]})"), testing::HasSubstr("60 seconds are \"60s\""));
   EXPECT_THAT(refusal(R"({"kind": "table", "jitter": 1.5})"), testing::HasSubstr("must lie between 0 and 1"));
   EXPECT_THAT(refusal(R"({"kind": "none", "delay": "1m"})"), testing::HasSubstr("delay"));
+  EXPECT_THAT(refusal(R"({"kind": "fixd", "delay": "1m"})"), testing::HasSubstr("(did you mean fixed?)"));
+  EXPECT_THAT(refusal(R"({"zz": 1})"),
+              testing::HasSubstr("allowed are backoff_seconds, base, delay, delays, jitter, kind, max_attempts, "
+                                 "retry_on_failure"));
+  EXPECT_THAT(refusal(R"({"max_attempts": 1, "base": "1m"})"), testing::HasSubstr("retry.base"));
+  EXPECT_THAT(refusal(R"({"max_attempts": -1})"), testing::HasSubstr("from 0 to"));
+  EXPECT_THAT(refusal(R"({"backoff_seconds": "60s"})"), testing::HasSubstr("expected a number"));
 }
 
 }  // namespace

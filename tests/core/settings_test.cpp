@@ -100,7 +100,8 @@ TEST(TenantSettingsTest, QuietHoursAreReplacedWhole) {
 TEST(TenantSettingsTest, RefusalsNameTheFieldAndPointAtIt) {
   expect_refused(read_tenant, {
                                   {"[]", 1, "settings (line 1, column 1): expected an object, found an array"},
-                                  {R"({"wieght": 2})", 2, "wieght (line 1, column 2): unknown field; allowed are"},
+                                  {R"({"wieght": 2})", 2,
+                                   "wieght (line 1, column 2): unknown field (did you mean weight?); allowed are"},
                                   {R"({"weight": 0})", 12, "expected a whole number from 1 to 1000, found 0"},
                                   {R"({"weight": 1001})", 12, "found 1001"},
                                   {R"({"weight": 1.5})", 12, "found 1.5"},
@@ -109,7 +110,7 @@ TEST(TenantSettingsTest, RefusalsNameTheFieldAndPointAtIt) {
                                   {R"({"max_concurrency": 1000000001})", 21, "found 1000000001"},
                                   {R"({"retention": "0s"})", 15, "expected a duration from 1s to 146097d, found 0s"},
                                   {R"({"retention": "soon"})", 15, "retention (line 1, column 15): duration \"soon\""},
-                                  {R"({"retention": 60})", 15, "expected a string, found a number"},
+                                  {R"({"retention": 60})", 15, "60 seconds are \"60s\""},
                                   {R"({"paused": 1})", 12, "expected true or false, found a number"},
                                   {R"({"timezone": 1})", 14, "expected a string, found a number"},
                                   {R"({"quiet_hours": true})", 17, "expected an object, found true or false"},
@@ -185,7 +186,7 @@ TEST(MaintenanceTest, RefusesWhatIsNoInstantAndWhatIsNoLine) {
                      {R"({"until": true})", 11, "expected an instant as RFC 3339 or Unix milliseconds"},
                      {R"({"reason": "a\nb"})", 12, "contains a control character"},
                      {long_reason, 12, "has 501 bytes; at most 500 are allowed"},
-                     {R"({"untill": null})", 2, "unknown field; allowed are reason, until"},
+                     {R"({"untill": null})", 2, "unknown field (did you mean until?); allowed are reason, until"},
                  });
 }
 

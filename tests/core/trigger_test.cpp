@@ -114,7 +114,15 @@ TEST(TriggerJson, RefusesWrongTypesMissingFieldsAndUnknownOnes) {
        {R"({"kind": "daily", "at": "25:00"})", 25, "the hour must be 00 to 23, not 25"},
        {R"({"kind": "daily", "at": "08:00", "on": ["mon"]})", 34,
         "trigger.on (line 1, column 34): unknown field; allowed are at, kind"},
-       {R"({"kind": "every", "every": 3600})", 28, "expected a string, found a number"},
+       {R"({"kind": "every", "every": 3600})", 28,
+        "expected a duration like \"90s\", found a number; 3600 seconds are \"3600s\""},
+       {R"({"kind": "every", "every": -1})", 28, "expected a duration like \"90s\", found a number"},
+       {R"({"kind": "dayly", "at": "08:00"})", 10, "unknown kind \"dayly\" (did you mean daily?); allowed are once"},
+       {R"({"knid": "daily", "at": "08:00"})", 2,
+        "unknown field (did you mean kind?); allowed are anchor, at, bands, ceiling, cron, due, every, floor, "
+        "interval, "
+        "kind, lag, max_age, max_backfill, mode, on, otherwise, retry_delay, rrule, schedule, spread, start, window"},
+       {R"({"kind": "delivery", "zz": 1})", 22, "unknown field; allowed are due, kind, retry_delay, spread, window"},
        {R"({"kind": "every", "every": "-5m"})", 28, "a duration cannot be negative"},
        {R"({"kind": "every", "every": "9999999999d"})", 28, "longer than 400 years"},
        {R"({"kind": "every", "every": "5m", "anchor": true})", 44,

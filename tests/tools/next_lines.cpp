@@ -20,7 +20,8 @@ constexpr std::int64_t kCountMax = 100'000;
 
 Result<std::string> answer(const std::string& line) {
   TRY_ASSIGN(const Json request, parse_json(line));
-  JsonFields fields(line, request, "");
+  static constexpr auto kFields = field_names("trigger", "timezone", "from", "count", "dst");
+  TRY_ASSIGN(const JsonFields fields, JsonFields::of(line, request, "", kFields));
   TRY_ASSIGN(const Json* trigger_json, fields.required("trigger", JsonType::object));
   TRY_ASSIGN(const Trigger trigger, parse_trigger_json(line, *trigger_json, "trigger"));
   TRY_ASSIGN(const std::string zone_name, fields.string("timezone"));
@@ -33,13 +34,12 @@ Result<std::string> answer(const std::string& line) {
   TRY_ASSIGN(options.zone, Zone::load(zone_name));
   TRY_ASSIGN(const Json* dst, fields.optional("dst", JsonType::object));
   if (dst != nullptr) {
-    JsonFields policies(line, *dst, "dst");
+    const JsonFields policies = JsonFields::open(line, *dst, "dst");
     TRY_ASSIGN(const std::string gap, policies.string("gap"));
     TRY_ASSIGN(const std::string overlap, policies.string("overlap"));
     TRY_ASSIGN(options.dst.gap, parse_dst_gap(gap));
     TRY_ASSIGN(options.dst.overlap, parse_dst_overlap(overlap));
   }
-  TRY(fields.finish());
   TRY_ASSIGN(const Timetable timetable, Timetable::make(trigger, std::move(options)));
 
   std::string times;

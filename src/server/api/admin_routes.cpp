@@ -25,7 +25,7 @@ constexpr std::int64_t kPageDefault = 50;
 // ---- Keys ---------------------------------------------------------------------------------------------------------
 
 // All of them is said in words: neither a field that is missing nor an empty list gives a key more than it names.
-Result<TenantSet> read_key_tenants(JsonFields& fields, Scope scope) {
+Result<TenantSet> read_key_tenants(const JsonFields& fields, Scope scope) {
   constexpr std::string_view kField = "tenants";
   const Json* const given = fields.optional(kField);
   if (given == nullptr) {
@@ -44,7 +44,8 @@ Result<TenantSet> read_key_tenants(JsonFields& fields, Scope scope) {
 Result<ApiKey> read_key_request(const RouteCall& call, ApiKey key) {
   const std::string& text = call.request.body;
   TRY_ASSIGN(const Json json, parse_json_object(text));
-  JsonFields fields(text, json, "");
+  static constexpr auto kFields = field_names("name", "scope", "tenants", "expires_at");
+  TRY_ASSIGN(JsonFields fields, JsonFields::of(text, json, "", kFields));
   TRY_ASSIGN(key.name, fields.string("name"));
   TRY(check_name("name", key.name));
   TRY_ASSIGN(const Json* const scope, fields.required("scope", JsonType::string));
@@ -54,13 +55,7 @@ Result<ApiKey> read_key_request(const RouteCall& call, ApiKey key) {
   }
   key.scope = *known;
   TRY_ASSIGN(key.tenants, read_key_tenants(fields, key.scope));
-  TRY_ASSIGN(const Json* const expires, fields.optional("expires_at", JsonType::string));
-  if (expires != nullptr) {
-    const auto at = parse_instant(expires->text);
-    if (!at) return json_error(text, expires->offset, "expires_at", at.error().message);
-    key.expires_at = *at;
-  }
-  TRY(fields.finish());
+  TRY_ASSIGN(key.expires_at, read_instant_field(text, fields, "expires_at"));
   return key;
 }
 
@@ -163,10 +158,10 @@ Result<HttpResponse> login(Services& services, const RouteCall& call) {
   if (!is_json(call.request.headers)) return invalid_request("signing in needs Content-Type: application/json");
   const std::string& text = call.request.body;
   TRY_ASSIGN(const Json json, parse_json_object(text));
-  JsonFields fields(text, json, "");
+  static constexpr auto kFields = field_names("token", "key");
+  TRY_ASSIGN(const JsonFields fields, JsonFields::of(text, json, "", kFields));
   TRY_ASSIGN(const Json* const token, fields.optional("token", JsonType::string));
   TRY_ASSIGN(const Json* const key, fields.optional("key", JsonType::string));
-  TRY(fields.finish());
   if (token == nullptr && key == nullptr) return invalid_request("signing in needs token or key");
   const Instant now = Services::real_now();
   std::optional<Caller> caller;

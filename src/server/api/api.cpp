@@ -1,10 +1,12 @@
 #include "server/api/api.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "base/check.h"
@@ -50,8 +52,19 @@ bool is_our_own_page(const HttpRequest& request, const Sessions::Session& sessio
 // A signature is looked at by the route: until then tenants, known or not, are all the same.
 bool is_of_tenant(const Route& route) { return route.about == About::one_tenant && route.needs != Needs::signature; }
 
-HttpResponse no_tenant(std::string_view tenant) {
-  return refusal(404, "tenant_not_found", fmt::format("there is no tenant {}", quoted(tenant)));
+// Of those that the key is for: what its holder knows anyway.
+constexpr std::size_t kTenantsTold = 5;
+
+// The same of one that is there and of one that is not. (invariant 28)
+HttpResponse no_tenant(std::string_view tenant, const Caller& caller) {
+  const std::vector<std::string>& own = caller.tenants.names();
+  std::string message = fmt::format("there is no tenant {}", quoted(tenant));
+  if (!caller.tenants.is_all() && !own.empty()) {
+    const auto told = std::span(own).first(std::min(own.size(), kTenantsTold));
+    message += fmt::format("; your key is for {}", fmt::join(told, ", "));
+    if (own.size() > told.size()) message += fmt::format(" and {} more", own.size() - told.size());
+  }
+  return refusal(404, "tenant_not_found", message);
 }
 
 HttpResponse beyond_scope(Scope scope) {
@@ -186,7 +199,7 @@ std::expected<Api::Admitted, HttpResponse> Api::admit(const HttpRequest& request
   } else {
     const bool may_make = caller->scope == Scope::admin && route.writes;
     if (is_of_tenant(route) && !may_make && !services_.tenants.has(reach->tenant())) {
-      return std::unexpected(no_tenant(reach->tenant()));
+      return std::unexpected(no_tenant(reach->tenant(), *caller));
     }
   }
   // An admin may always put a quota right.
@@ -214,7 +227,9 @@ std::expected<Reach, HttpResponse> Api::reach_of(const Route& route, std::string
       return std::unexpected(refusal(403, "forbidden", "none of the tenants of this key is there any more"));
     case About::one_tenant:
       // Foreign and absent look the same. (invariant 28)
-      if (is_of_tenant(route) && !caller.may_see(params.front())) return std::unexpected(no_tenant(params.front()));
+      if (is_of_tenant(route) && !caller.may_see(params.front())) {
+        return std::unexpected(no_tenant(params.front(), caller));
+      }
       if (reopened(Hole::raw_path) && !path.starts_with("/v1/tenants/")) {
         return Reach::misread(params.front(), caller.tenants);
       }
@@ -309,7 +324,7 @@ std::optional<HttpResponse> Api::enter_tenant(const Route& route, RouteCall& cal
   // One that is parked writes nothing by itself.
   if (!route.lasts) call.reply = writing_under(std::move(entered.held), std::move(call.reply));
   if (entered.fate == Tenants::Fate::there) return std::nullopt;
-  if (call.caller.scope != Scope::admin || !route.writes) return no_tenant(call.tenant());
+  if (call.caller.scope != Scope::admin || !route.writes) return no_tenant(call.tenant(), call.caller);
   if (const auto checked = check_name("tenant", call.tenant()); !checked) return refusal(checked.error(), "tenant");
   call.reply = making_tenant(services_, call.tenant(), call.caller.actor(), std::move(call.reply));
   return std::nullopt;

@@ -22,6 +22,9 @@ namespace carillon::server {
 namespace {
 
 constexpr std::size_t kFilterBytesMax = 1000;  // of one field
+constexpr auto kBulkFields = field_names("action", "filter", "all", "rate");
+constexpr auto kFilterFields =
+    field_names("state", "type", "queue", "schedule", "subject", "tag", "text", "since", "until");
 
 std::string to_json(const BulkInfo& bulk) {
   JsonObject object;
@@ -34,7 +37,7 @@ std::string to_json(const BulkInfo& bulk) {
 
 Result<JobQuery> read_filter(std::string_view text, const Json& json, const std::string& tenant) {
   JobQuery query{.tenant = tenant};
-  JsonFields fields(text, json, "filter");
+  TRY_ASSIGN(JsonFields fields, JsonFields::of(text, json, "filter", kFilterFields));
   if (const Json* const state = fields.optional("state")) {
     const bool one = state->type == JsonType::string;
     if (!one && state->type != JsonType::array) {
@@ -64,14 +67,13 @@ Result<JobQuery> read_filter(std::string_view text, const Json& json, const std:
   }
   TRY_ASSIGN(query.since, read_instant_field(text, fields, "since"));
   TRY_ASSIGN(query.until, read_instant_field(text, fields, "until"));
-  TRY(fields.finish());
   return query;
 }
 
 Result<HttpResponse> begin_bulk(Services& services, const RouteCall& call) {
   const std::string& text = call.request.body;
   TRY_ASSIGN(const Json json, parse_json_object(text));
-  JsonFields fields(text, json, "");
+  TRY_ASSIGN(JsonFields fields, JsonFields::of(text, json, "", kBulkFields));
   BulkRequest request{.query = {.tenant = call.tenant()}};
   TRY_ASSIGN(const Json* const action, fields.required("action", JsonType::string));
   constexpr std::array kActions{BulkAction::retry, BulkAction::cancel, BulkAction::discard};
@@ -88,7 +90,6 @@ Result<HttpResponse> begin_bulk(Services& services, const RouteCall& call) {
   TRY_ASSIGN(request.all, read_flag_field(fields, "all", false));
   TRY_ASSIGN(const Json* const rate, fields.optional("rate", JsonType::number));
   if (rate != nullptr) request.rate = std::strtod(rate->text.c_str(), nullptr);
-  TRY(fields.finish());
   TRY_ASSIGN(const BulkInfo bulk, services.client_of(call.caller).bulk(request));
   return json_answer(202, to_json(bulk));
 }

@@ -37,7 +37,8 @@ Result<HttpResponse> get_clock(Services& services, const RouteCall& call) {
 
 Result<Rehearsal::Move> read_move(const std::string& text) {
   TRY_ASSIGN(const Json json, parse_json_object(text));
-  JsonFields fields(text, json, "");
+  static constexpr auto kFields = field_names("advance", "to", "jump");
+  TRY_ASSIGN(JsonFields fields, JsonFields::of(text, json, "", kFields));
   Rehearsal::Move move;
   TRY_ASSIGN(const std::optional<Duration> by, read_duration_field(text, fields, "advance"));
   const Json* const to = fields.optional("to");
@@ -51,7 +52,6 @@ Result<Rehearsal::Move> read_move(const std::string& text) {
   }
   TRY_ASSIGN(const Json* const jump, fields.optional("jump", JsonType::boolean));
   move.jump = jump != nullptr && jump->boolean;
-  TRY(fields.finish());
   return move;
 }
 

@@ -16,6 +16,9 @@ namespace carillon::server {
 namespace {
 
 constexpr std::size_t kPointerBytesMax = 1000;
+constexpr auto kHookFields = field_names("schedule", "subject", "expected_at", "priority");
+constexpr auto kGivenHookFields = joined_fields(kHookFields, kSecretField);
+constexpr auto kStoredHookFields = joined_fields(kHookFields, kSecretFields);
 
 Result<void> check_pointer(std::string_view name, const std::string& pointer) {
   if (pointer.size() > kPointerBytesMax) {
@@ -27,12 +30,12 @@ Result<void> check_pointer(std::string_view name, const std::string& pointer) {
 }
 
 // What the document and its stored form share.
-Result<HookConfig> read_fields(std::string_view text, JsonFields& fields) {
+Result<HookConfig> read_fields(std::string_view text, const JsonFields& fields) {
   HookConfig hook;
   TRY_ASSIGN(hook.schedule, fields.string("schedule"));
   TRY(check_name("schedule", hook.schedule));
-  TRY_ASSIGN(hook.subject, fields.string("subject"));
-  TRY(check_pointer("subject", hook.subject));
+  TRY_ASSIGN(hook.subject, read_text_field(fields, "subject"));
+  if (hook.subject) TRY(check_pointer("subject", *hook.subject));
   TRY_ASSIGN(hook.expected_at, read_text_field(fields, "expected_at"));
   if (hook.expected_at) TRY(check_pointer("expected_at", *hook.expected_at));
   TRY_ASSIGN(hook.priority, read_priority_field(text, fields));
@@ -41,7 +44,8 @@ Result<HookConfig> read_fields(std::string_view text, JsonFields& fields) {
 
 JsonObject public_fields(const HookConfig& hook) {
   JsonObject object;
-  object.text("schedule", hook.schedule).text("subject", hook.subject);
+  object.text("schedule", hook.schedule);
+  object.raw("subject", hook.subject ? json_string(*hook.subject) : "null");
   object.raw("expected_at", hook.expected_at ? json_string(*hook.expected_at) : "null");
   object.raw("priority", hook.priority ? std::to_string(*hook.priority) : "null");
   return object;
@@ -61,15 +65,27 @@ bool is_whole(const std::string& number) {
   return std::ranges::all_of(number, [](char c) { return c == '-' || (c >= '0' && c <= '9'); });
 }
 
+Result<std::string> read_subject_at(const std::string& pointer, std::string_view body, const Json& root) {
+  const Json* const subject = find(root, pointer);
+  if (subject == nullptr) return nothing_there("a subject", pointer);
+  const bool is_number = subject->type == JsonType::number && is_whole(subject->text);
+  if (subject->type != JsonType::string && !is_number) {
+    return json_error(body, subject->offset, pointer, "a subject must be a text or a whole number");
+  }
+  if (subject->text.size() > kKeyBytesMax) {
+    return json_error(body, subject->offset, pointer, fmt::format("a subject may have {} bytes", kKeyBytesMax));
+  }
+  return subject->text;
+}
+
 }  // namespace
 
 Result<HookConfig> parse_hook(std::string_view text) {
   TRY_ASSIGN(const Json root, parse_json_object(text));
-  JsonFields fields(text, root, "");
+  TRY_ASSIGN(JsonFields fields, JsonFields::of(text, root, "", kGivenHookFields));
   TRY_ASSIGN(HookConfig hook, read_fields(text, fields));
   TRY_ASSIGN(hook.signing.secret, read_secret_field(fields));
   if (hook.signing.secret.empty()) return fields.missing("secret", "whsec_ and Base64, the sender's");
-  TRY(fields.finish());
   return hook;
 }
 
@@ -79,13 +95,33 @@ Result<void> check_hook(const HookConfig& hook, const Schedule& schedule) {
         "schedule {} is of the kind windows: a push does not say which window to run", quoted(schedule.name)));
     return std::unexpected(about_field("schedule", std::move(useless).error()));
   }
+  if (schedule.fan_out && !hook.subject) {
+    auto unclear = invalid_configuration(
+        fmt::format("schedule {} has subjects: say by a JSON pointer where a push names the one it is about",
+                    quoted(schedule.name)));
+    return std::unexpected(about_field("subject", std::move(unclear).error()));
+  }
   if (!hook.expected_at || std::holds_alternative<AdaptiveTrigger>(schedule.trigger)) return {};
   auto useless = invalid_configuration(
       fmt::format("schedule {} is not adaptive: it has no use for expected_at", quoted(schedule.name)));
   return std::unexpected(about_field("expected_at", std::move(useless).error()));
 }
 
+std::vector<std::string> warnings_of(const HookConfig& hook, const Schedule& schedule) {
+  if (!hook.subject || schedule.fan_out) return {};
+  return {fmt::format("schedule {} has no fan_out: subject chooses nothing, and is only kept in meta.hook.subject",
+                      quoted(schedule.name))};
+}
+
 std::string write_hook(const HookConfig& hook) { return public_fields(hook).str(); }
+
+std::string write_hook(const HookConfig& hook, const std::vector<std::string>& warnings) {
+  JsonArray list;
+  for (const std::string& warning : warnings) list.raw(json_string(warning));
+  JsonObject object = public_fields(hook);
+  object.raw("warnings", list.str());
+  return object.str();
+}
 
 std::string write_stored_hook(const HookConfig& hook) {
   JsonObject object = public_fields(hook);
@@ -95,25 +131,17 @@ std::string write_stored_hook(const HookConfig& hook) {
 
 Result<HookConfig> read_stored_hook(std::string_view text) {
   TRY_ASSIGN(const Json root, parse_json_object(text, kHookKind));
-  JsonFields fields(text, root, std::string(kHookKind));
+  TRY_ASSIGN(JsonFields fields, JsonFields::of(text, root, std::string(kHookKind), kStoredHookFields));
   TRY_ASSIGN(HookConfig hook, read_fields(text, fields));
   TRY_ASSIGN(hook.signing, read_secret_fields(text, fields));
-  TRY(fields.finish());
   return hook;
 }
 
 Result<HookPush> read_push(const HookConfig& hook, std::string_view body) {
   TRY_ASSIGN(const Json root, parse_json(body));
   HookPush push;
-  const Json* const subject = find(root, hook.subject);
-  if (subject == nullptr) return nothing_there("a subject", hook.subject);
-  const bool is_number = subject->type == JsonType::number && is_whole(subject->text);
-  if (subject->type != JsonType::string && !is_number) {
-    return json_error(body, subject->offset, hook.subject, "a subject must be a text or a whole number");
-  }
-  push.subject = subject->text;
-  if (push.subject.size() > kKeyBytesMax) {
-    return json_error(body, subject->offset, hook.subject, fmt::format("a subject may have {} bytes", kKeyBytesMax));
+  if (hook.subject) {
+    TRY_ASSIGN(push.subject, read_subject_at(*hook.subject, body, root));
   }
   if (!hook.expected_at) return push;
   const Json* const expected = find(root, *hook.expected_at);

@@ -3,12 +3,13 @@
 //   {"schedule": "orders", "subject": "/customer/id", "secret": "whsec_…"}
 //
 // `subject` and `expected_at` are JSON pointers into the body that is pushed: whom it is about, and when it is expected
-// to have something to do.
+// to have something to do. A schedule with fan_out needs the first; to one without it chooses nothing.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "core/instant.h"
@@ -21,7 +22,7 @@ inline constexpr std::string_view kHookKind = "hook";  // name: the hook's
 
 struct HookConfig {
   std::string schedule;
-  std::string subject;
+  std::optional<std::string> subject;
   std::optional<std::string> expected_at;
   std::optional<int> priority;  // of the jobs; nothing: that of a manual trigger
   SigningSecrets signing;
@@ -32,8 +33,13 @@ Result<HookConfig> parse_hook(std::string_view text);
 // Whether it can trigger `schedule`. Errors: invalid_configuration.
 Result<void> check_hook(const HookConfig& hook, const Schedule& schedule);
 
+// What can be, and does not do what one may think.
+std::vector<std::string> warnings_of(const HookConfig& hook, const Schedule& schedule);
+
 // As GET answers: without secrets.
 std::string write_hook(const HookConfig& hook);
+// As PUT answers.
+std::string write_hook(const HookConfig& hook, const std::vector<std::string>& warnings);
 // As it is kept, with all secrets; and back.
 std::string write_stored_hook(const HookConfig& hook);
 Result<HookConfig> read_stored_hook(std::string_view text);

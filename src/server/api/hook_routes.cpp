@@ -52,7 +52,7 @@ Result<HttpResponse> put_hook(Services& services, const RouteCall& call) {
     hook.signing = replaced(before->signing, std::move(hook.signing.secret), Services::real_now());
   }
   TRY(put_document(services, call, kHookKind, write_stored_hook(hook)));
-  HttpResponse response = json_answer(200, write_hook(hook));
+  HttpResponse response = json_answer(200, write_hook(hook, warnings_of(hook, schedule)));
   services.hooks.put(call.tenant(), name, std::move(hook));
   return response;
 }
@@ -97,16 +97,19 @@ Result<HttpResponse> push(Services& services, const RouteCall& call) {
   TRY_ASSIGN(const HookPush said, read_push(*hook, call.request.body));
   if (auto refused = job_over_quota(services, call.tenant())) return *std::move(refused);
   JsonObject about;
-  about.text("name", name).text("webhook_id", id).text("subject", said.subject);
+  about.text("name", name).text("webhook_id", id);
+  if (hook->subject) about.text("subject", said.subject);
   Node& node = services.host.node();
   TRY_ASSIGN(const EnqueuedJob made, node.call<EnqueuedJob>([&](Round& round) -> Result<EnqueuedJob> {
     TRY_ASSIGN(const bool fans_out, node.planner().fans_out(call.tenant(), hook->schedule));
     JsonObject meta;
     meta.raw("hook", about.str());
     Client::TriggerOptions options{.payload = {}, .priority = hook->priority, .subject = {}};
-    // A subject is run as it is; a schedule alone gets what was pushed.
+    // A subject's job has a payload of its own, to which the push is added; a schedule alone gets what was pushed.
+    std::string pushed;
     if (fans_out) {
       options.subject = said.subject;
+      pushed = fmt::format(R"({{"push":{}}})", call.request.body);
     } else {
       options.payload = call.request.body;
     }
@@ -115,12 +118,15 @@ Result<HttpResponse> push(Services& services, const RouteCall& call) {
                                    .said = call.request.body,
                                    .created_by = fmt::format("hook:{}", name),
                                    .meta = meta.str(),
+                                   .payload = std::move(pushed),
                                    .expected_at = said.expected_at});
   }));
   // Who pushes learns which job it became, not what else is in it.
   JsonObject answer;
   answer.text("id", format_job_id(made.id)).boolean("deduplicated", made.deduplicated);
-  return json_answer(made.deduplicated ? 200 : 201, answer.str());
+  if (made.deduplicated) return json_answer(200, answer.str());
+  // It waits until the check ends that runs now.
+  return json_answer(made.state == JobState::waiting ? 202 : 201, answer.str());
 }
 
 // What is not there may be the hook's schedule, or the subject that the push is about.
@@ -165,9 +171,11 @@ void add_hook_routes(RouteTable& table, Services& services) {
   add(Method::post, Needs::signature,
       {.summary =
            "A push: signed as Standard Webhooks says, it runs the hook's schedule now, with the body as payload; "
-           "with fan_out the subject that it names, as that stands. The same webhook-id again answers 200.",
+           "with fan_out the subject that it names, with the body added to its job as payload.push. While a check of "
+           "an "
+           "adaptive subject runs, one more is queued behind it: 202. The same webhook-id again answers 200.",
        .body = "HookPush",
-       .answers = {{201, "HookAnswer"}, {200, "HookAnswer"}},
+       .answers = {{201, "HookAnswer"}, {200, "HookAnswer"}, {202, "HookAnswer"}},
        .errors = {{404, "schedule_not_found"},
                   {404, "subject_not_found"},
                   {409, "idempotency_conflict"},

@@ -15,10 +15,19 @@ namespace carillon::server {
 
 namespace {
 
-Result<KeyHold> read_key_hold(std::string_view text, JsonFields& fields) {
+constexpr auto kJobFields =
+    joined_fields(kTemplateFields, field_names("run_at", "delay", "deadline", "idempotency_key", "unique_until",
+                                               "depends_on", "run_anyway", "subject"));
+constexpr auto kBatchFields = field_names("jobs");
+
+Result<KeyHold> read_key_hold(std::string_view text, const JsonFields& fields) {
   constexpr std::string_view kName = "unique_until";
   TRY_ASSIGN(const Json* const value, fields.optional(kName, JsonType::string));
-  if (value == nullptr || value->text == "pruned") return KeyHold{};
+  if (value == nullptr) return KeyHold{};
+  if (fields.optional("idempotency_key") == nullptr) {
+    return fields.fail(*value, kName, "says how long an idempotency_key is held, and there is none");
+  }
+  if (value->text == "pruned") return KeyHold{};
   if (value->text == "done") return KeyHold{.until = KeyHold::Until::done};
   const auto length = parse_duration(value->text);
   if (!length) {
@@ -65,7 +74,7 @@ Result<JobBody> read_job_body(std::string_view text, const Json& object, const J
   if (object.type != JsonType::object) {
     return json_error(text, object.offset, place.path, fmt::format("expected a job, found {}", describe(object.type)));
   }
-  JsonFields fields(text, object, place.path);
+  TRY_ASSIGN(JsonFields fields, JsonFields::of(text, object, place.path, kJobFields));
   TRY_ASSIGN(JobTemplate job, read_template_fields(text, fields));
   fill(job, place.defaults);
   JobBody body;
@@ -89,7 +98,6 @@ Result<JobBody> read_job_body(std::string_view text, const Json& object, const J
   TRY_ASSIGN(body.job.options.run_anyway, read_flag_field(fields, "run_anyway", false));
   TRY_ASSIGN(const Json* const subject, fields.optional("subject", JsonType::string));
   if (subject != nullptr) body.job.subject = subject->text;
-  TRY(fields.finish());
   body.job.options.created_by = place.created_by;
   TRY(check_body(text, object, place, body.job));
   return body;
@@ -99,9 +107,8 @@ Result<std::vector<JobBody>> read_job_batch(std::string_view text, const JobBody
                                             const std::function<JobId()>& new_id) {
   TRY_ASSIGN(const Json json, parse_sent_json(text));
   if (json.type != JsonType::object) return json_error(text, json.offset, "", "expected {\"jobs\": [...]}");
-  JsonFields fields(text, json, "");
+  TRY_ASSIGN(const JsonFields fields, JsonFields::of(text, json, "", kBatchFields));
   TRY_ASSIGN(const Json* const list, fields.required("jobs", JsonType::array));
-  TRY(fields.finish());
   if (list->items.size() > kBatchMax) {
     return invalid_field(
         "jobs", fmt::format("jobs has {} items; at most {} fit into one batch", list->items.size(), kBatchMax));

@@ -62,6 +62,20 @@ struct MadeBatch {
   bool over_quota = false;  // then nothing was made
 };
 
+// One that could never start. Of one with a key the first call may have been in time, whose answer was lost: what it
+// made is found by the key.
+Result<void> check_deadline(JobStore& jobs, const NewJob& job, Instant now) {
+  if (!job.deadline || *job.deadline > now) return {};
+  if (job.options.idempotency_key) {
+    const auto known = jobs.key_holder(
+        {.tenant = job.tenant, .type = job.type, .key = *job.options.idempotency_key, .said = job.payload});
+    if (!known || *known) return {};
+  }
+  auto refused = invalid_configuration(
+      fmt::format("deadline {} is past: the job would end as cutoff_reached at once", format_instant(*job.deadline)));
+  return std::unexpected(about_field("deadline", std::move(refused).error()));
+}
+
 void post_job(Services& services, RouteCall call) {
   const std::string actor = call.caller.actor();
   auto body = [&]() -> Result<JobBody> {
@@ -83,6 +97,7 @@ void post_job(Services& services, RouteCall call) {
         TRY_ASSIGN(const bool may, charge->look_again(node.store().jobs(), {wanted.get(), 1}));
         if (!may) return Made{.enqueued = {}, .now = round.now, .over_quota = true};
         TRY(node.rules().check_limits(wanted->job.tenant, wanted->job.options.limits));
+        TRY(check_deadline(node.store().jobs(), wanted->job, round.now));
         if (wanted->delay) wanted->job.run_at = add_clamped(round.now, *wanted->delay);
         TRY_ASSIGN(const Enqueued made, std::move(node.store().jobs().enqueue(std::array{wanted->job}).front()));
         NodeClient::enqueued(round, wanted->job, made);
@@ -143,6 +158,10 @@ void post_batch(Services& services, RouteCall call) {
           if (auto known = node.rules().check_limits(body.job.tenant, body.job.options.limits); !known) {
             known.error().field = fmt::format("jobs[{}].limits", i);
             return std::unexpected(std::move(known).error());
+          }
+          if (auto in_time = check_deadline(node.store().jobs(), body.job, round.now); !in_time) {
+            in_time.error().field = fmt::format("jobs[{}].deadline", i);
+            return std::unexpected(std::move(in_time).error());
           }
           if (body.delay) body.job.run_at = add_clamped(round.now, *body.delay);
           jobs.push_back(std::move(body.job));
@@ -319,12 +338,12 @@ Result<HttpResponse> rerun_job(Services& services, const RouteCall& call) {
 
 Result<HttpResponse> patch_job(Services& services, const RouteCall& call) {
   const std::string& text = call.request.body;
+  static constexpr auto kFields = field_names("priority", "run_at");
   TRY_ASSIGN(const JobId id, read_job_id(call.params[1]));
   TRY_ASSIGN(const Json json, parse_json_object(text));
-  JsonFields fields(text, json, "");
+  TRY_ASSIGN(JsonFields fields, JsonFields::of(text, json, "", kFields));
   TRY_ASSIGN(const auto priority, read_priority_field(text, fields));
   TRY_ASSIGN(const std::optional<Instant> run_at, read_instant_field(text, fields, "run_at"));
-  TRY(fields.finish());
   if (!priority && !run_at) return invalid_field("priority", "nothing to change: priority or run_at is to be given");
   TRY(services.client_of(call.caller).change(call.tenant(), id, priority, run_at));
   return show_job(services, call);

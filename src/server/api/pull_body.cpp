@@ -9,8 +9,7 @@
 #include "base/json.h"
 #include "core/job.h"
 #include "core/job_fields.h"
-#include "server/api/job_body.h"
-#include "server/handlers/webhook_answer.h"
+#include "server/api/outcome_body.h"
 
 namespace carillon::server {
 
@@ -21,13 +20,25 @@ constexpr Duration kWaitMax = std::chrono::seconds(60);
 constexpr std::size_t kSettleMax = 1000;
 constexpr std::int64_t kTokenMax = INT64_MAX;
 
-// "90s" from now, or an instant.
-Result<RunAt> read_when(std::string_view text, const Json& value, const std::string& path) {
-  if (value.type == JsonType::string) {
-    if (const auto delay = parse_duration(value.text)) return in(*delay);
-    if (const auto at = parse_instant(value.text)) return RunAt(*at);
-  }
-  return json_error(text, value.offset, path, "expected a duration like 90s or an instant like 2026-03-29T01:00:00Z");
+constexpr auto kTokenField = field_names("token");
+constexpr auto kDeferFields = field_names("until", "reason");
+constexpr auto kCompleteCall = joined_fields(kTokenField, kCompleteFields);
+constexpr auto kFailCall = joined_fields(kTokenField, kFailFields);
+constexpr auto kDeferCall = joined_fields(kTokenField, kDeferFields);
+constexpr auto kLeaseFields = field_names("worker", "queues", "types", "limit", "lease", "wait", "fields");
+constexpr auto kItemsField = field_names("items");
+constexpr auto kWordFields = field_names("id", "token", "complete", "fail", "defer", "release");
+constexpr auto kBeatFields = field_names("token", "progress");
+constexpr auto kExtendFields = field_names("id", "token");
+constexpr auto kEffectFields = field_names("job", "token");
+constexpr auto kEffectDoneFields = field_names("job", "token", "result");
+
+// Of a call the token stands among the rest, of an item of many beside it.
+JsonFields::Names fields_of_word(std::string_view kind, bool is_call) {
+  if (kind == "complete") return is_call ? JsonFields::Names(kCompleteCall) : kCompleteFields;
+  if (kind == "fail") return is_call ? JsonFields::Names(kFailCall) : kFailFields;
+  if (kind == "defer") return is_call ? JsonFields::Names(kDeferCall) : kDeferFields;
+  return is_call ? JsonFields::Names(kTokenField) : JsonFields::Names();
 }
 
 // What a worker says at the end of an attempt, by the name of the call: complete, fail, defer, release.
@@ -37,66 +48,38 @@ class WordReader {
 
   Result<PullWord> read(std::string_view kind, const Json& json, const std::string& path) {
     if (json.type != JsonType::object) return json_error(text_, json.offset, path, "expected an object");
-    JsonFields fields(text_, json, path);
+    const bool is_call = path.empty();
+    TRY_ASSIGN(JsonFields fields, JsonFields::of(text_, json, path, fields_of_word(kind, is_call)));
     PullWord word{.tenants = engine_list(sender_->tenants), .speaks_for_all = sender_->is_of_all_tenants};
-    if (fields.has("token")) {
+    if (is_call) {
+      if (!fields.has("token")) return fields.missing("token", "the number that came with the lease");
       TRY_ASSIGN(word.token, fields.integer("token", {0, kTokenMax}));
-    } else if (path.empty()) {
-      return fields.missing("token", "the number that came with the lease");
     }
     if (kind == "complete") TRY(complete(fields, word.outcome));
     if (kind == "fail") TRY(fail(fields, word.outcome));
     if (kind == "defer") TRY(defer(fields, word.outcome));
     word.release = kind == "release";
-    TRY(fields.finish());
     return word;
   }
 
  private:
-  static Result<std::string> text_field(JsonFields& fields, std::string_view name) {
+  static Result<std::string> text_field(const JsonFields& fields, std::string_view name) {
     TRY_ASSIGN(auto text, read_text_field(fields, name));
     return std::move(text).value_or("");
   }
 
-  Result<void> complete(JsonFields& fields, Outcome& outcome) {
-    if (const Json* const output = fields.optional("output")) outcome.output = json_slice(text_, *output);
+  Result<void> complete(const JsonFields& fields, Outcome& outcome) {
     TRY_ASSIGN(const bool skipped, read_flag_field(fields, "skipped", false));
-    TRY_ASSIGN(outcome.reason, text_field(fields, "reason"));
     if (skipped) outcome.kind = Outcome::Kind::skipped;
-    TRY_ASSIGN(const Json* const then, fields.optional("then", JsonType::array));
-    if (then != nullptr) {
-      for (std::size_t i = 0; i < then->items.size(); ++i) {
-        TRY_ASSIGN(JobBody body, read_job_body(text_, then->items[i],
-                                               {.tenant = {},  // its parent's
-                                                .created_by = sender_->actor,
-                                                .path = fields.path_of(fmt::format("then[{}]", i)),
-                                                .defaults = sender_->defaults}));
-        outcome.follow_ups.push_back(request_of(std::move(body)));
-      }
-    }
-    TRY_ASSIGN(const Json* const subject, fields.optional("subject", JsonType::object));
-    if (subject != nullptr) {
-      JsonFields about(text_, *subject, fields.path_of("subject"));
-      TRY_ASSIGN(outcome.expected_at, read_instant_field(text_, about, "expected_at"));
-      outcome.forgets_expected_at = says_null(*subject, "expected_at");
-      TRY_ASSIGN(outcome.status, read_text_field(about, "status"));
-      if (outcome.status && outcome.status->size() > kStatusBytesMax) {
-        return about.fail(*subject->find("status"), "status", fmt::format("may have {} bytes", kStatusBytesMax));
-      }
-      TRY(about.finish());
-    }
-    return {};
+    return read_completion(text_, fields, {.tenant = {}, .created_by = sender_->actor, .defaults = &sender_->defaults},
+                           outcome);
   }
 
-  Result<void> fail(JsonFields& fields, Outcome& outcome) {
+  Result<void> fail(const JsonFields& fields, Outcome& outcome) {
+    outcome.kind = Outcome::Kind::failed;
+    outcome.error_class = "unknown";
     TRY_ASSIGN(outcome.error, fields.string("error"));
-    TRY_ASSIGN(outcome.error_class, text_field(fields, "error_class"));
-    if (outcome.error_class.empty()) outcome.error_class = "unknown";
-    TRY_ASSIGN(const bool permanent, read_flag_field(fields, "permanent", false));
-    outcome.kind = permanent ? Outcome::Kind::permanent : Outcome::Kind::failed;
-    if (const Json* const after = fields.optional("retry_after")) {
-      TRY_ASSIGN(outcome.again, read_when(text_, *after, fields.path_of("retry_after")));
-    }
+    TRY(read_failure(text_, fields, outcome));
     if (const Json* const limited = fields.optional("rate_limited")) {
       if (limited->type == JsonType::string) {
         outcome.limit = limited->text;
@@ -108,7 +91,7 @@ class WordReader {
     return {};
   }
 
-  Result<void> defer(JsonFields& fields, Outcome& outcome) {
+  Result<void> defer(const JsonFields& fields, Outcome& outcome) {
     const Json* const until = fields.optional("until");
     if (until == nullptr) return fields.missing("until", "when it is to come again");
     TRY_ASSIGN(outcome.again, read_when(text_, *until, fields.path_of("until")));
@@ -123,9 +106,8 @@ class WordReader {
 
 Result<std::vector<const Json*>> read_items(std::string_view text, const Json& json) {
   if (json.type != JsonType::object) return json_error(text, json.offset, "", "expected {\"items\": [...]}");
-  JsonFields fields(text, json, "");
+  TRY_ASSIGN(const JsonFields fields, JsonFields::of(text, json, "", kItemsField));
   TRY_ASSIGN(const Json* const list, fields.required("items", JsonType::array));
-  TRY(fields.finish());
   if (list->items.size() > kSettleMax) {
     return invalid_field(
         "items", fmt::format("items has {} entries; at most {} fit into one call", list->items.size(), kSettleMax));
@@ -136,7 +118,7 @@ Result<std::vector<const Json*>> read_items(std::string_view text, const Json& j
 }
 
 // What a worker wants of its jobs: all, unless it says so.
-Result<ItemFields> read_item_fields(std::string_view text, JsonFields& fields) {
+Result<ItemFields> read_item_fields(std::string_view text, const JsonFields& fields) {
   constexpr std::string_view kName = "fields";
   TRY_ASSIGN(const Json* const list, fields.optional(kName, JsonType::array));
   if (list == nullptr) return ItemFields::all();
@@ -162,7 +144,7 @@ std::vector<std::string> engine_list(const TenantSet& tenants) {
 
 Result<LeaseBody> read_lease_request(std::string_view text, const PullSender& sender) {
   TRY_ASSIGN(const Json json, parse_json_object(text));
-  JsonFields fields(text, json, "");
+  TRY_ASSIGN(const JsonFields fields, JsonFields::of(text, json, "", kLeaseFields));
   LeaseBody body;
   PullRequest& request = body.request;
   request.filter.tenants = engine_list(sender.tenants);
@@ -186,7 +168,6 @@ Result<LeaseBody> read_lease_request(std::string_view text, const PullSender& se
   }
   request.wait = wait.value_or(Duration::zero());
   TRY_ASSIGN(body.fields, read_item_fields(text, fields));
-  TRY(fields.finish());
   return body;
 }
 
@@ -204,7 +185,7 @@ Result<PullWords> read_words(std::string_view text, const PullSender& sender) {
   for (std::size_t i = 0; i < items.size(); ++i) {
     const std::string path = fmt::format("items[{}]", i);
     if (items[i]->type != JsonType::object) return json_error(text, items[i]->offset, path, "expected an object");
-    JsonFields fields(text, *items[i], path);
+    TRY_ASSIGN(const JsonFields fields, JsonFields::of(text, *items[i], path, kWordFields));
     TRY_ASSIGN(const std::string id, fields.string("id"));
     TRY_ASSIGN(const std::int64_t token, fields.integer("token", {0, kTokenMax}));
     std::optional<PullWord> word;
@@ -215,7 +196,6 @@ Result<PullWords> read_words(std::string_view text, const PullSender& sender) {
       TRY_ASSIGN(word, reader.read(kind, *said, fields.path_of(kind)));
     }
     if (!word) return fields.missing("complete", "one of complete, fail, defer, release");
-    TRY(fields.finish());
     word->job = parse_job_id(id).value_or(JobId{});
     word->token = token;
     read.ids.push_back(id);
@@ -227,10 +207,9 @@ Result<PullWords> read_words(std::string_view text, const PullSender& sender) {
 Result<PullBeat> read_beat(std::string_view text, const PullSender& sender) {
   PullBeat one{.tenants = engine_list(sender.tenants)};
   TRY_ASSIGN(const Json json, parse_json_object(text));
-  JsonFields fields(text, json, "");
+  TRY_ASSIGN(const JsonFields fields, JsonFields::of(text, json, "", kBeatFields));
   TRY_ASSIGN(one.token, fields.integer("token", {0, kTokenMax}));
   if (const Json* const progress = fields.optional("progress")) one.progress = json_slice(text, *progress);
-  TRY(fields.finish());
   return one;
 }
 
@@ -241,11 +220,10 @@ Result<PullBeats> read_beats(std::string_view text, const PullSender& sender) {
   for (std::size_t i = 0; i < items.size(); ++i) {
     const std::string path = fmt::format("items[{}]", i);
     if (items[i]->type != JsonType::object) return json_error(text, items[i]->offset, path, "expected an object");
-    JsonFields fields(text, *items[i], path);
+    TRY_ASSIGN(const JsonFields fields, JsonFields::of(text, *items[i], path, kExtendFields));
     PullBeat one{.tenants = engine_list(sender.tenants)};
     TRY_ASSIGN(const std::string id, fields.string("id"));
     TRY_ASSIGN(one.token, fields.integer("token", {0, kTokenMax}));
-    TRY(fields.finish());
     one.job = parse_job_id(id).value_or(JobId{});
     read.ids.push_back(id);
     read.beats.push_back(std::move(one));
@@ -255,17 +233,18 @@ Result<PullBeats> read_beats(std::string_view text, const PullSender& sender) {
 
 Result<EffectBody> read_effect(std::string_view text, EffectCall what) {
   TRY_ASSIGN(const Json json, parse_json_object(text));
-  JsonFields fields(text, json, "");
+  const bool is_done = what == EffectCall::done;
+  const JsonFields::Names names = is_done ? JsonFields::Names(kEffectDoneFields) : kEffectFields;
+  TRY_ASSIGN(const JsonFields fields, JsonFields::of(text, json, "", names));
   EffectBody body;
   TRY_ASSIGN(const Json* const id, fields.required("job", JsonType::string));
   const auto job = parse_job_id(id->text);
   if (!job) return fields.fail(*id, "job", fmt::format("{} is not the id of a job", quoted(id->text)));
   body.job = *job;
   TRY_ASSIGN(body.token, fields.integer("token", {0, kTokenMax}));
-  if (what == EffectCall::done) {
+  if (is_done) {
     if (const Json* const result = fields.optional("result")) body.result = json_slice(text, *result);
   }
-  TRY(fields.finish());
   return body;
 }
 

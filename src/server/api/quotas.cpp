@@ -37,7 +37,7 @@ std::optional<std::int64_t> default_of(Quota quota) {
   UNREACHABLE();
 }
 
-Result<std::optional<std::int64_t>> read_one(JsonFields& fields, Quota quota) {
+Result<std::optional<std::int64_t>> read_one(const JsonFields& fields, Quota quota) {
   const std::string_view name = to_string(quota);
   if (fields.optional(name) == nullptr) return std::nullopt;
   const std::int64_t least = quota == Quota::calls_per_second ? 1 : 0;
@@ -68,13 +68,14 @@ Quotas::Quotas() {
 Result<Quotas> read_quotas(std::string_view text) {
   TRY_ASSIGN(const Json json, parse_json(text));
   if (json.type != JsonType::object) return json_error(text, json.offset, "", "quotas must be an object");
-  JsonFields fields(text, json, "");
+  std::vector<std::string_view> names;
+  for (const Quota quota : kQuotas) names.push_back(to_string(quota));
+  TRY_ASSIGN(JsonFields fields, JsonFields::of(text, json, "", names));
   Quotas quotas;
   for (const Quota quota : kQuotas) {
     TRY_ASSIGN(const auto value, read_one(fields, quota));
     if (value) quotas.set(quota, *value);
   }
-  TRY(fields.finish());
   return quotas;
 }
 

@@ -29,7 +29,7 @@ Result<std::optional<std::int64_t>> if_match_of(const CallRequest& request) {
 
 Result<void> expect_no_body(const CallRequest& request) {
   TRY_ASSIGN(const auto json, optional_body(request));
-  if (json) TRY(JsonFields(request.body, *json, "").finish());
+  if (json) TRY(JsonFields::of(request.body, *json, "", {}));
   return {};
 }
 

@@ -127,9 +127,9 @@ Result<HttpResponse> pause_schedule(Services& services, const RouteCall& call) {
   TRY_ASSIGN(const auto json, optional_body(call.request));
   std::optional<Instant> until;
   if (json) {
-    JsonFields fields(call.request.body, *json, "");
+    static constexpr auto kFields = field_names("until");
+    TRY_ASSIGN(JsonFields fields, JsonFields::of(call.request.body, *json, "", kFields));
     TRY_ASSIGN(until, read_instant_field(call.request.body, fields, "until"));
-    TRY(fields.finish());
   }
   TRY_ASSIGN(const ScheduleInfo info, services.client_of(call.caller).pause(call.tenant(), call.params[1], until));
   return shown(200, info);

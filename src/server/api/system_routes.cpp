@@ -141,10 +141,18 @@ Result<T> about(std::string_view field, Result<T> result) {
   return result;
 }
 
+// What a schedule of his without a zone would go by: his tenant's, or where he has several, that of the configuration.
+Zone zone_of_caller(Services& services, const Caller& caller) {
+  const std::vector<std::string> tenants =
+      caller.tenants.is_all() ? std::vector<std::string>() : caller.tenants.names();
+  return services.host.node().rules().zone_of(tenants.size() == 1 ? tenants.front() : std::string());
+}
+
 Result<HttpResponse> preview_trigger(Services& services, const RouteCall& call) {
   const std::string& text = call.request.body;
   TRY_ASSIGN(const Json json, parse_json_object(text));
-  JsonFields fields(text, json, "");
+  static constexpr auto kFields = field_names("trigger", "timezone", "from", "count", "dst");
+  TRY_ASSIGN(const JsonFields fields, JsonFields::of(text, json, "", kFields));
   const Json* const trigger = fields.optional("trigger");
   if (trigger == nullptr) return fields.missing("trigger", "an object like {\"kind\": \"daily\", \"at\": \"08:00\"}");
   Schedule schedule{.name = "preview"};
@@ -154,8 +162,10 @@ Result<HttpResponse> preview_trigger(Services& services, const RouteCall& call) 
     TRY_ASSIGN(schedule.trigger, parse_trigger_json(text, *trigger, "trigger"));
   }
   TRY_ASSIGN(const Json* const timezone, fields.optional("timezone", JsonType::string));
-  const std::string zone_name = timezone == nullptr ? "UTC" : timezone->text;
-  TRY_ASSIGN(const Zone zone, about("timezone", Zone::load(zone_name)));
+  Zone zone = zone_of_caller(services, call.caller);
+  if (timezone != nullptr) {
+    TRY_ASSIGN(zone, about("timezone", Zone::load(timezone->text)));
+  }
   Instant from = services.now();
   if (const Json* const given = fields.optional("from")) {
     TRY_ASSIGN(from, read_json_instant(text, *given, "from"));
@@ -166,18 +176,8 @@ Result<HttpResponse> preview_trigger(Services& services, const RouteCall& call) 
   }
   TRY_ASSIGN(const Json* const dst, fields.optional("dst", JsonType::object));
   if (dst != nullptr) {
-    JsonFields policies(text, *dst, "dst");
-    TRY_ASSIGN(const Json* const gap, policies.optional("gap", JsonType::string));
-    TRY_ASSIGN(const Json* const overlap, policies.optional("overlap", JsonType::string));
-    TRY(policies.finish());
-    if (gap != nullptr) {
-      TRY_ASSIGN(schedule.dst.gap, about("dst.gap", parse_dst_gap(gap->text)));
-    }
-    if (overlap != nullptr) {
-      TRY_ASSIGN(schedule.dst.overlap, about("dst.overlap", parse_dst_overlap(overlap->text)));
-    }
+    TRY_ASSIGN(schedule.dst, read_dst_json(text, *dst, "dst"));
   }
-  TRY(fields.finish());
   if (!has_times(schedule)) {
     return about("trigger", Result<HttpResponse>(invalid_configuration("the trigger after has no times of its own")));
   }

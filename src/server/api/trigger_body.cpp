@@ -9,8 +9,12 @@ namespace carillon::server {
 
 namespace {
 
+constexpr auto kTriggerFields = field_names("payload", "priority", "window_start", "window_end");
+constexpr auto kTriggerWithSubject = joined_fields(field_names("subject"), kTriggerFields);
+constexpr auto kBackfillFields = field_names("subject", "from", "to");
+
 // "": not said.
-Result<std::string> read_subject(JsonFields& fields) {
+Result<std::string> read_subject(const JsonFields& fields) {
   TRY_ASSIGN(const Json* const given, fields.optional("subject", JsonType::string));
   if (given == nullptr) return std::string();
   if (const auto checked = check_subject_name(given->text); !checked) {
@@ -26,15 +30,16 @@ Result<Client::TriggerOptions> read_trigger(const CallRequest& request, SubjectN
   TRY_ASSIGN(const auto json, optional_body(request));
   if (!json) return options;
   const std::string& text = request.body;
-  JsonFields fields(text, *json, "");
-  if (named == SubjectNamed::by_body) {
+  const bool by_body = named == SubjectNamed::by_body;
+  const JsonFields::Names names = by_body ? JsonFields::Names(kTriggerWithSubject) : kTriggerFields;
+  TRY_ASSIGN(JsonFields fields, JsonFields::of(text, *json, "", names));
+  if (by_body) {
     TRY_ASSIGN(options.subject, read_subject(fields));
   }
   if (const Json* const payload = fields.optional("payload")) options.payload = json_slice(text, *payload);
   TRY_ASSIGN(options.priority, read_priority_field(text, fields));
   TRY_ASSIGN(options.window_start, read_instant_field(text, fields, "window_start"));
   TRY_ASSIGN(options.window_end, read_instant_field(text, fields, "window_end"));
-  TRY(fields.finish());
   if (options.window_start && !options.window_end) return fields.missing("window_end", "where the window ends");
   if (options.window_end && !options.window_start) return fields.missing("window_start", "where the window begins");
   return options;
@@ -43,12 +48,11 @@ Result<Client::TriggerOptions> read_trigger(const CallRequest& request, SubjectN
 Result<Client::BackfillRequest> read_backfill(const CallRequest& request) {
   const std::string& text = request.body;
   TRY_ASSIGN(const Json json, parse_json_object(text));
-  JsonFields fields(text, json, "");
+  TRY_ASSIGN(JsonFields fields, JsonFields::of(text, json, "", kBackfillFields));
   Client::BackfillRequest range;
   TRY_ASSIGN(range.subject, read_subject(fields));
   TRY_ASSIGN(const auto from, read_instant_field(text, fields, "from"));
   TRY_ASSIGN(const auto to, read_instant_field(text, fields, "to"));
-  TRY(fields.finish());
   if (!from) return fields.missing("from", "where the first window begins");
   if (!to) return fields.missing("to", "where the last window ends");
   range.from = *from;

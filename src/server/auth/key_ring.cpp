@@ -90,7 +90,7 @@ std::string to_json(const ApiKey& key) { return public_part(key).str(); }
 
 Result<ApiKey> read_key(std::string_view id, std::string_view document) {
   TRY_ASSIGN(const Json json, parse_json(document));
-  JsonFields fields(document, json, "key");
+  const JsonFields fields = JsonFields::open(document, json, "key");
   ApiKey key{.id = std::string(id)};
   TRY(fields.string("id"));
   TRY_ASSIGN(key.name, fields.string("name"));

@@ -9,7 +9,7 @@ namespace carillon::server {
 
 namespace {
 
-Result<std::string> read_secret(JsonFields& fields, std::string_view name) {
+Result<std::string> read_secret(const JsonFields& fields, std::string_view name) {
   TRY_ASSIGN(const Json* const value, fields.optional(name, JsonType::string));
   if (value == nullptr) return std::string();
   TRY(check_secret(value->text));
@@ -40,9 +40,9 @@ void write_secret_fields(JsonObject& object, const SigningSecrets& secrets) {
   object.text("previous_until", format_instant(*secrets.previous_until));
 }
 
-Result<std::string> read_secret_field(JsonFields& fields) { return read_secret(fields, "secret"); }
+Result<std::string> read_secret_field(const JsonFields& fields) { return read_secret(fields, "secret"); }
 
-Result<SigningSecrets> read_secret_fields(std::string_view text, JsonFields& fields) {
+Result<SigningSecrets> read_secret_fields(std::string_view text, const JsonFields& fields) {
   SigningSecrets secrets;
   TRY_ASSIGN(secrets.secret, read_secret(fields, "secret"));
   TRY_ASSIGN(secrets.previous_secret, read_secret(fields, "previous_secret"));

@@ -27,10 +27,13 @@ SigningSecrets replaced(const SigningSecrets& before, std::string secret, Instan
 // The newest first.
 std::vector<std::string> valid_at(const SigningSecrets& secrets, Instant now);
 
+inline constexpr auto kSecretField = field_names("secret");
+inline constexpr auto kSecretFields = field_names("secret", "previous_secret", "previous_until");
+
 // As they are kept: the fields secret, previous_secret, previous_until; and back. Without a secret it is "".
 void write_secret_fields(JsonObject& object, const SigningSecrets& secrets);
-Result<SigningSecrets> read_secret_fields(std::string_view text, JsonFields& fields);
+Result<SigningSecrets> read_secret_fields(std::string_view text, const JsonFields& fields);
 // The secret alone, as a user gives it; "" if he does not.
-Result<std::string> read_secret_field(JsonFields& fields);
+Result<std::string> read_secret_field(const JsonFields& fields);
 
 }  // namespace carillon::server

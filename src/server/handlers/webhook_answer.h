@@ -13,9 +13,6 @@
 
 namespace carillon::server {
 
-// What a check says of its subject, here or as a worker's word.
-inline constexpr std::size_t kStatusBytesMax = 200;
-
 struct WebhookAnswer {
   enum class Kind : std::uint8_t {
     answered,      // with `status`, `body` and what else is below
@@ -36,10 +33,12 @@ struct WebhookAnswer {
 };
 
 // 2xx is done, and a JSON object may carry `output`, `skipped` (true, or a reason), `reason`, `then` (jobs) and
-// `subject`
-// ({expected_at, status}); other members, and bodies that are no JSON, are the target's own. 429 and 503 with a
-// readable Retry-After are rate_limited, 410 is permanent, a blocked address is permanent of class `blocked_address`,
-// and all else is a failed attempt. `now` is the wall clock's; `defaults` are for jobs of `then`.
+// `subject` ({expected_at, status}), which are read as a worker's are; with an `error` it is a failed attempt, and
+// `error_class`, `permanent` and `retry_after` are read as well. Other members, and bodies that are no JSON, are the
+// target's own. 429 and 503 with a readable Retry-After, or `retry_after` in the body, are rate_limited, 410 is
+// permanent, a blocked address is permanent of class `blocked_address`, and all else is a failed attempt, of which a
+// JSON object may say the same four; what there is otherwise than we know it is the target's own. `now` is the wall
+// clock's; `defaults` are for jobs of `then`.
 Outcome outcome_of(const WebhookAnswer& answer, std::string_view tenant, Instant now, const JobDefaults& defaults = {});
 
 // What a JSON object in a 2xx says.

@@ -15,9 +15,12 @@ namespace carillon::server {
 namespace {
 
 constexpr std::string_view kName = "handler";
+constexpr auto kFields = field_names("kind", "url", "limits", "timeout");
+constexpr auto kGivenFields = joined_fields(kFields, kSecretField);
+constexpr auto kStoredFields = joined_fields(kFields, kSecretFields);
 
 // What the document and its stored form share.
-Result<WebhookConfig> read_fields(std::string_view text, JsonFields& fields) {
+Result<WebhookConfig> read_fields(std::string_view text, const JsonFields& fields) {
   TRY_ASSIGN(const std::string kind, fields.string("kind"));
   if (kind != "webhook") {
     auto other = invalid_configuration(fmt::format(
@@ -59,10 +62,9 @@ JsonObject public_fields(const WebhookConfig& config) {
 
 Result<WebhookConfig> parse_webhook(std::string_view text, const AddressGuard& guard) {
   TRY_ASSIGN(const Json root, parse_json_object(text));
-  JsonFields fields(text, root, "");
+  TRY_ASSIGN(JsonFields fields, JsonFields::of(text, root, "", kGivenFields));
   TRY_ASSIGN(WebhookConfig config, read_fields(text, fields));
   TRY_ASSIGN(config.signing.secret, read_secret_field(fields));
-  TRY(fields.finish());
   if (auto checked = guard.check_url(config.url); !checked) {
     return std::unexpected(about_field("url", std::move(checked).error()));
   }
@@ -132,10 +134,9 @@ std::string write_stored_webhook(const WebhookConfig& config) {
 
 Result<WebhookConfig> read_stored_webhook(std::string_view text) {
   TRY_ASSIGN(const Json root, parse_json_object(text, kName));
-  JsonFields fields(text, root, std::string(kName));
+  TRY_ASSIGN(JsonFields fields, JsonFields::of(text, root, std::string(kName), kStoredFields));
   TRY_ASSIGN(WebhookConfig config, read_fields(text, fields));
   TRY_ASSIGN(config.signing, read_secret_fields(text, fields));
-  TRY(fields.finish());
   return config;
 }
 

@@ -247,6 +247,42 @@ class BadInput(unittest.TestCase):
         self.assertEqual(self.stored(), before)
         self.assertEqual(self.visible(), seen)
 
+    def objects(self, schema, body, path=""):
+        """(path, schema, body with an unknown field in it) of each object of a body that says which fields it has."""
+        schema = self.resolved(schema)
+        if schema.get("properties") is not None and (schema.get("additionalProperties") is False or path == ""):
+            yield path, schema, {**body, UNKNOWN: 1}
+        for name, of_field in schema.get("properties", {}).items():
+            of_field = self.resolved(of_field)
+            at = f"{path}.{name}" if path else name
+            if of_field.get("type") == "object" and of_field.get("properties") is not None:
+                beside = {other: value for other, value in body.items() if not isinstance(value, dict)}  # of some only one may be said
+                for inner_path, inner, spoiled in self.objects(of_field, {}, at):
+                    yield inner_path, inner, {**beside, name: spoiled}
+            if of_field.get("type") == "array" and self.resolved(of_field["items"]).get("type") == "object":
+                items = body.get(name) or [{"type": "x"}]
+                for inner_path, inner, spoiled in self.objects(of_field["items"], items[0], f"{at}[0]"):
+                    yield inner_path, inner, {**body, name: [spoiled]}
+
+    def test_an_unknown_field_is_told_with_exactly_the_fields_of_the_schema(self):
+        """Also before what is missing: of the outermost object nothing else is given."""
+        wrong, walked = [], 0
+        page = {"Origin": self.server.origin, "Content-Type": "application/json"}
+        for method, path, name in self.routes():
+            if self.rehearsed_only(path):
+                continue
+            bodies = [("", self.schemas[name], {UNKNOWN: 1}), *self.objects(self.schemas[name], self.good(name))]
+            for at, schema, body in bodies:
+                answer = self.server.call(method, path, raw=text_of(body), headers=page)
+                error = (answer.json or {}).get("error", {"message": "", "details": {}})
+                told = error["message"].split("allowed are ")[-1].split(", ") if "allowed are " in error["message"] else []
+                field = f"{at}.{UNKNOWN}" if at else UNKNOWN
+                if (answer.status, error["details"].get("field"), told) != (400, field, sorted(schema["properties"])):
+                    wrong.append(f"{method} {path} {text_of(body)}: {answer.status} {error['message']}, not {sorted(schema['properties'])}")
+                walked += 1
+        self.assertFalse(wrong, "\n".join(wrong))
+        self.assertGreater(walked, 60)
+
     def is_fine(self, name, field, value):
         """What the generator takes for wrong and is not."""
         last = field.rsplit(".", 1)[-1]

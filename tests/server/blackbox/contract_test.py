@@ -94,8 +94,6 @@ class Jobs(Base):
         for name in ("state", "reason", "max_attempts"):
             self.assertEqual(born[name], shown[name], name)
         self.assertIsNotNone(born["finished_at"])
-        late = self.job(deadline="2020-01-01T00:00:00Z")
-        self.assertEqual((late["state"], late["reason"]), ("cutoff_reached", self.show(late["id"])["reason"]))
 
     def test_a_job_that_is_not_retried_has_one_attempt(self):
         for fields in ({}, {"max_attempts": 7}):

@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import json
 import os
+import signal
 import sys
 import time
 import unittest
@@ -101,6 +102,79 @@ class HookSubjects(unittest.TestCase):
         self.finish("check")
         self.assertEqual(self.push("watch", "m1", {"who": "ada", "at": 1774702800000}).status, 200)
         self.assertEqual(len(self.jobs("check")), 1)
+
+    def payload(self, job):
+        return self.ok(self.server.get(f"{T}/jobs/{job}"))["payload"]
+
+    def lease(self, kind):
+        return self.ok(self.server.post(T + "/leases", {"worker": "w", "types": [kind], "lease": "10m"}))["items"]
+
+    def test_what_was_pushed_and_by_which_delivery_is_in_the_job(self):
+        self.ok(self.hooked("watch", {**ADAPTIVE, "job": {"type": "check", "payload": {"url": "u"}, "meta": {"team": "shop"}}}))
+        body = {"who": "ada", "price": 12.50, "nested": {"a": [1]}}
+        pushed = self.push("watch", "m1", body)
+        job = self.ok(self.server.get(f"{T}/jobs/{pushed.json['id']}"))
+        self.assertEqual(job["payload"], {"url": "u", "push": body})
+        self.assertEqual(job["meta"], {"team": "shop", "hook": {"name": "watch", "webhook_id": "m1", "subject": "ada"}})
+        # It has not begun: another push is looked at by the same check.
+        again = self.push("watch", "m2", {"who": "ada", "price": 13})
+        self.assertEqual((again.status, again.json["id"]), (201, pushed.json["id"]))
+        leased, = self.lease("check")
+        self.assertEqual(leased["payload"], {"url": "u", "push": {"who": "ada", "price": 13}})
+
+    def test_the_open_delivery_gets_what_was_pushed(self):
+        self.ok(self.hooked("digest", DELIVERY))
+        self.advance("2026-03-28T07:05:00Z")
+        pushed = self.push("digest", "m1", {"who": "ada", "n": 1})
+        self.assertEqual(self.payload(pushed.json["id"]), {"push": {"who": "ada", "n": 1}})
+
+    def test_a_push_during_a_running_check_is_one_more_check(self):
+        self.ok(self.hooked("watch", ADAPTIVE, expected_at="/at"))
+        first = self.push("watch", "m1", {"who": "ada"}).json["id"]
+        running, = self.lease("check")
+        self.assertEqual(running["id"], first)
+        body = {"who": "ada", "at": "2026-03-28T12:00:00Z"}
+        pushed = self.push("watch", "m2", body)
+        self.assertEqual((pushed.status, pushed.json["deduplicated"]), (202, False), pushed.body)
+        self.assertNotEqual(pushed.json["id"], first)
+        self.assertEqual(self.subject("watch")["expected_at"], "2026-03-28T12:00:00.000Z", "applied at once")
+        for _ in range(3):
+            again = self.push("watch", "m2", body)
+            self.assertEqual((again.status, again.json), (200, {"id": pushed.json["id"], "deduplicated": True}))
+        self.assertEqual(self.lease("check"), [], "one check at a time")
+        self.assertEqual(len(self.jobs("check")), 2)
+        self.ok(self.server.post(f"{T}/jobs/{first}/complete", {"token": running["token"]}))
+        following, = self.lease("check")
+        self.assertEqual((following["id"], following["payload"]), (pushed.json["id"], {"push": body}))
+
+    def test_a_push_during_a_running_check_outlives_the_server(self):
+        self.ok(self.hooked("watch", ADAPTIVE))
+        first = self.push("watch", "m1", {"who": "ada"}).json["id"]
+        running, = self.lease("check")
+        pushed = self.push("watch", "m2", {"who": "ada", "n": 2})
+        self.assertEqual(pushed.status, 202, pushed.body)
+        self.server.stop(signal.SIGKILL)
+        self.server.start()
+        again = self.push("watch", "m2", {"who": "ada", "n": 2})
+        self.assertEqual((again.status, again.json["id"]), (200, pushed.json["id"]), again.body)
+        self.assertEqual(len(self.jobs("check")), 2)
+        self.ok(self.server.post(f"{T}/jobs/{first}/complete", {"token": running["token"]}))
+        following, = self.lease("check")
+        self.assertEqual((following["id"], following["payload"]), (pushed.json["id"], {"push": {"who": "ada", "n": 2}}))
+
+    def test_a_hook_says_what_its_subject_is_good_for(self):
+        secret = {"secret": "whsec_" + SECRET}
+        self.ok(self.server.put(f"{T}/schedules/plain", {"trigger": {"kind": "every", "every": "24h"}, "job": {"type": "plain"}}), 201)
+        told = self.ok(self.server.put(f"{T}/hooks/plain", {"schedule": "plain", "subject": "/who", **secret}))
+        self.assertIn("has no fan_out", told["warnings"][0])
+        without = self.ok(self.server.put(f"{T}/hooks/plain", {"schedule": "plain", **secret}))
+        self.assertEqual((without["subject"], without["warnings"]), (None, []))
+        job = self.push("plain", "m1", {"any": 1})
+        self.assertEqual(self.payload(job.json["id"]), {"any": 1})
+        self.assertEqual(self.ok(self.server.get(f"{T}/jobs/{job.json['id']}"))["meta"], {"hook": {"name": "plain", "webhook_id": "m1"}})
+        self.ok(self.server.put(f"{T}/schedules/watch", ADAPTIVE), 201)
+        needs = self.server.put(f"{T}/hooks/watch", {"schedule": "watch", **secret})
+        self.assertEqual((needs.status, needs.json["error"]["details"]["field"]), (422, "subject"), needs.body)
 
     def test_what_a_push_cannot_do_is_said(self):
         self.ok(self.hooked("watch", ADAPTIVE))

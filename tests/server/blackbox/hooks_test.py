@@ -181,7 +181,7 @@ class Hooks(unittest.TestCase):
         for number, due in enumerate((True, {}, "soon", 1.5)):
             self.refused(push(f"bad{number}", due), 400, "invalid_request", "/due")
         leased, = self.ok(self.server.post("/v1/leases", {"worker": "w", "types": ["stock.check"], "wait": "10s"}))["items"]
-        self.refused(push("m4"), 409, "job_already_running")
+        self.assertEqual(push("m4").status, 202, "one more check behind the one that runs")
         self.ok(self.server.post(f"{T}/jobs/{leased['id']}/complete", {"token": leased["token"]}))
         self.assertEqual(self.server.call("DELETE", T + "/schedules/stock").status, 204)
         self.refused(push("m5"), 404, "schedule_not_found", "stock")

@@ -29,7 +29,7 @@ TEST(WebhookAnswer, AnySuccessIsDone) {
 TEST(WebhookAnswer, ABodyMayCarryWhatAHandlerMaySay) {
   const Outcome said = outcome(answer(200, R"({"output":{"sent": 3.10},
       "then":[{"type":"report.build","payload":{"a":1},"delay":"5m","priority":1,"idempotency_key":"k"},
-              {"type":"b","run_at":"2026-12-01T00:00:00Z","limits":["x"],"unique_until":"done"}],
+              {"type":"b","run_at":"2026-12-01T00:00:00Z","limits":["x"],"idempotency_key":"b","unique_until":"done","run_anyway":true}],
       "subject":{"expected_at":"2026-12-24T18:00:00Z","status":"late"},"own":"thing"})"));
   EXPECT_EQ(said.kind, Kind::done);
   EXPECT_EQ(said.output, R"({"sent": 3.10})");
@@ -44,6 +44,56 @@ TEST(WebhookAnswer, ABodyMayCarryWhatAHandlerMaySay) {
   EXPECT_EQ(said.follow_ups[1].unique_until.until, KeyHold::Until::done);
   EXPECT_EQ(said.expected_at, value_of(parse_instant("2026-12-24T18:00:00Z")));
   EXPECT_EQ(said.status, "late");
+}
+
+TEST(WebhookAnswer, ThenIsReadAsEverybodysIs) {
+  const Outcome said =
+      outcome(answer(200, R"({"then":[{"type":"a","run_anyway":true,"run_at":1774746000000,"max_attempts":0}]})"));
+  ASSERT_EQ(said.kind, Kind::done) << said.error;
+  EXPECT_TRUE(said.follow_ups.front().run_anyway);
+  EXPECT_EQ(said.follow_ups.front().run_at.at, value_of(parse_instant("2026-03-29T01:00:00Z")));
+  EXPECT_EQ(said.follow_ups.front().max_attempts, 1U);
+}
+
+TEST(WebhookAnswer, ASuccessThatSaysErrorIsAFailedAttempt) {
+  const Outcome plain = outcome(answer(200, R"({"error":"no credit","output":1})"));
+  EXPECT_EQ(plain.kind, Kind::failed);
+  EXPECT_EQ(plain.error, "no credit");
+  EXPECT_EQ(plain.error_class, "unknown");
+  EXPECT_FALSE(plain.again);
+  const Outcome whole =
+      outcome(answer(200, R"({"error":"no credit","error_class":"billing","permanent":true,"then":[{"type":"a"}]})"));
+  EXPECT_EQ(whole.kind, Kind::permanent);
+  EXPECT_EQ(whole.error_class, "billing");
+  EXPECT_TRUE(whole.follow_ups.empty());
+  EXPECT_EQ(outcome(answer(200, R"({"error":"x","retry_after":"20m"})")).again->delay, 20min);
+  for (const std::string_view none : {R"({"error":null})", R"({"error":false})", R"({"error":""})",
+                                      R"({"permanent":true,"retry_after":60,"error_class":5})"}) {
+    EXPECT_EQ(outcome(answer(200, std::string(none))).kind, Kind::done) << none;
+  }
+  for (const std::string_view bad : {R"({"error":{"code":1}})", R"({"error":true})",
+                                     R"({"error":"x","retry_after":60})", R"({"error":"x","permanent":"yes"})"}) {
+    EXPECT_EQ(outcome(answer(200, std::string(bad))).error_class, "bad_answer") << bad;
+  }
+}
+
+TEST(WebhookAnswer, ARefusalMayTellMoreThanItsStatus) {
+  const Outcome said = outcome(answer(
+      422, R"({"error":"bad\naddress","error_class":"parse","permanent":true,"retry_after":"2026-11-16T13:00:00Z"})"));
+  EXPECT_EQ(said.kind, Kind::permanent);
+  EXPECT_EQ(said.error, "the webhook answered 422: bad address");
+  EXPECT_EQ(said.error_class, "parse");
+  EXPECT_EQ(said.again->at, value_of(parse_instant("2026-11-16T13:00:00Z")));
+  EXPECT_EQ(outcome(answer(500, R"({"retry_after":"20m"})")).again->delay, 20min);
+  EXPECT_EQ(outcome(answer(429, R"({"retry_after":"20m"})")).kind, Kind::rate_limited);
+  EXPECT_EQ(outcome(answer(410, R"({"permanent":false})")).kind, Kind::permanent);
+  // What is not for us is the target's own; what is, and cannot be read, is told.
+  const Outcome own = outcome(answer(400, R"({"error":{"code":7},"permanent":"no"})"));
+  EXPECT_EQ(own.kind, Kind::failed);
+  EXPECT_EQ(own.error_class, "http_400");
+  EXPECT_EQ(own.error, R"(the webhook answered 400: {"error":{"code":7},"permanent":"no"})");
+  EXPECT_NE(outcome(answer(500, R"({"error":"x","retry_after":60})")).error.find("60 seconds are \"60s\""),
+            std::string::npos);
 }
 
 TEST(WebhookAnswer, SkippedIsSaidWithAReason) {
