@@ -66,7 +66,7 @@ struct JobInfo {
   std::string last_error_code;
   std::string last_error;
   Instant created_at;
-  std::optional<Instant> started_at;  // of the attempt that runs, or that has ended the job
+  std::optional<Instant> started_at;  // of the attempt that runs; of a finished job: of its last one
   std::optional<Instant> finished_at;
   std::optional<Instant> last_seen_at;
   std::vector<AttemptInfo> attempts;

@@ -142,7 +142,7 @@ Result<JobInfo> job_info_of(const JobView& view, const RuleBook& rules, Instant 
   return info;
 }
 
-Result<RunningJob> running_job_of(LeasedJob job, TextsRead texts) {
+Result<RunningJob> RunningJobMaker::make(LeasedJob job) {
   RunningJob running;
   running.id = job.id;
   running.tenant = std::move(job.tenant);
@@ -163,11 +163,14 @@ Result<RunningJob> running_job_of(LeasedJob job, TextsRead texts) {
   running.created_at = made_at(job.id);
   running.started_at = job.claimed_at;
   bool was_retried = false;
-  if (texts.options) {
-    TRY_ASSIGN(JobOptions options, read_options(job.options));
-    tell_options(running, std::move(options));
+  if (texts_.options) {
+    if (job.options != options_text_) {
+      TRY_ASSIGN(options_, read_options(job.options));
+      options_text_ = std::move(job.options);
+    }
+    tell_options(running, options_);
   }
-  if (texts.detail) {
+  if (texts_.detail) {
     TRY_ASSIGN(JobDetail detail, read_detail(job.detail));
     was_retried = detail.retried;
     tell_detail(running, std::move(detail));
@@ -182,7 +185,7 @@ Result<RunningJob> running_job_of(LeasedJob job, TextsRead texts) {
 }
 
 Result<RunningJob> running_job_of(const Run& run) {
-  TRY_ASSIGN(RunningJob running, running_job_of(run.job));
+  TRY_ASSIGN(RunningJob running, RunningJobMaker().make(run.job));
   const Instant started_at = run.started_at;
   if (started_at != Instant{}) running.started_at = started_at;
   return running;

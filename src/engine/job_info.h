@@ -37,7 +37,17 @@ struct TextsRead {
   bool options = true;
   bool detail = true;
 };
-Result<RunningJob> running_job_of(LeasedJob job, TextsRead texts = {});
+// Many, one after the other: jobs that come together mostly have the same options, which are then read once.
+class RunningJobMaker {
+ public:
+  explicit RunningJobMaker(TextsRead texts = {}) : texts_(texts) {}
+  Result<RunningJob> make(LeasedJob job);
+
+ private:
+  TextsRead texts_;
+  std::string options_text_;  // that was read last
+  JobOptions options_;
+};
 Result<RunningJob> running_job_of(const Run& run);
 
 }  // namespace carillon

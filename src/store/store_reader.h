@@ -25,7 +25,7 @@ struct JobView {
   std::optional<LeaseRow> lease;
   std::optional<Instant> lease_until;
   std::optional<Instant> finished_at;
-  std::optional<Instant> started_at;  // of a finished one: when the attempt began that ended it
+  std::optional<Instant> started_at;  // of a finished one: when its last attempt began
   std::vector<AttemptRow> attempts;   // that have ended; oldest first
   std::vector<JobId> waits_for;       // what it depends on and has not ended
 };

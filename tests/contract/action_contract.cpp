@@ -33,6 +33,17 @@ TEST_P(StoreContract, AJobThatIsNotRunningIsCancelledAtOnce) {  // invariant 14
   expect_counts_agree();
 }
 
+TEST_P(StoreContract, AFinishedJobSaysWhenItsLastAttemptBegan) {
+  const Instant began = now();
+  const JobId tried = parked_job(job());
+  clock().advance(1h);
+  act(JobAction::discard, tried);
+  EXPECT_EQ(view(tried).started_at, began);
+  const JobId never = enqueue(job());
+  act(JobAction::cancel, never);
+  EXPECT_EQ(view(never).started_at, std::nullopt);
+}
+
 TEST_P(StoreContract, ARunningJobIsAskedToStopAndItsHolderDecides) {  // semantics 2
   const std::vector<std::pair<std::function<Settlement(const LeasedJob&)>, JobState>> words{
       {[](const LeasedJob& leased) { return completed(leased); }, JobState::done},

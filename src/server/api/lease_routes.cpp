@@ -29,16 +29,17 @@ HttpResponse told(const Error& error) { return refusal(error, "job"); }
 
 // ---- Leasing ------------------------------------------------------------------------------------------------------
 
-// What is asked for of each of them.
-Result<std::string> items_of(std::vector<PulledJob> jobs, const ItemFields& fields) {
-  const TextsRead texts{.options = fields.need_options(), .detail = fields.need_detail()};
-  std::string items;
-  for (PulledJob& pulled : jobs) {
-    TRY_ASSIGN(const RunningJob job, running_job_of(std::move(pulled.job), texts));
-    items += items.empty() ? "" : ",";
-    items += to_json(job, fields);
+// {"items": […]}, with what is asked for of each of them.
+Result<std::string> leased_body(std::vector<PulledJob> jobs, const ItemFields& fields) {
+  RunningJobMaker maker({.options = fields.need_options(), .detail = fields.need_detail()});
+  std::string body = R"({"items":[)";
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    TRY_ASSIGN(const RunningJob job, maker.make(std::move(jobs[i].job)));
+    if (i > 0) body += ',';
+    body += to_json(job, fields);
   }
-  return items;
+  body += "]}";
+  return body;
 }
 
 void lease(Services& services, const RouteCall& call) {
@@ -48,9 +49,9 @@ void lease(Services& services, const RouteCall& call) {
   const std::uint64_t number = services.host.pulls().lease(
       std::move(body->request), [reply, fields = body->fields](Result<std::vector<PulledJob>> jobs) {
         if (!jobs) return reply->send(told(jobs.error()));
-        auto items = items_of(*std::move(jobs), fields);
-        if (!items) return reply->send(told(items.error()));
-        reply->send(json_answer(200, R"({"items":[)" + *items + "]}"));
+        auto answer = leased_body(*std::move(jobs), fields);
+        if (!answer) return reply->send(told(answer.error()));
+        reply->send(json_answer(200, *std::move(answer)));
       });
   reply->on_gone([&services, number] { services.host.pulls().forget(number); });
 }

@@ -167,6 +167,9 @@ void finish_one(Context& context, const Ended& ended, std::vector<Ended>& pendin
     archived.result = finish.attempt->result;
     archived.worker = finish.attempt->worker;
     archived.started_at = finish.attempt->started_at;
+  } else if (row.token > 0) {
+    // No attempt has ended it, but it was tried.
+    if (const auto last = tx.attempt(row.id, row.token)) archived.started_at = last->started_at;
   }
   if (finish.from == JobState::queued) note_left_queue(context, ended.before);
   tx.archive(ended.before, archived);

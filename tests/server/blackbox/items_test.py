@@ -495,6 +495,11 @@ class Histories(Base):
             for job in (self.shown(item), listed):
                 self.assertEqual(job["started_at"], item["started_at"], kind)
             self.assertEqual(self.shown(item)["attempts"][-1]["started_at"], item["started_at"])
+        self.made("parked", max_attempts=1)
+        item = self.leased("parked")
+        self.ok(self.say(item, "fail", error="no"))
+        self.ok(self.server.post(f"{T}/jobs/{item['id']}/cancel"))
+        self.assertEqual(self.shown(item)["started_at"], item["started_at"])
         never = self.made("never", delay="1h")
         self.ok(self.server.post(f"{T}/jobs/{never['id']}/cancel"))
         self.assertIsNone(self.shown(never)["started_at"])
