@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "observe/event_log.h"
+#include <carillon/event_log.h>
 #include "support/results.h"
 #include "support/scratch_folder.h"
 
