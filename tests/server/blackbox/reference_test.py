@@ -248,8 +248,8 @@ class Page:
         yield schema["description"][0].upper() + schema["description"][1:] + ".\n"
         yield "| shape | |\n| --- | --- |"
         for shape, example in zip(schema["oneOf"], schema["examples"]):
-            (kind,) = shape["properties"].values()
-            yield f"| `{json.dumps(example, ensure_ascii=False)}` | {kind['description']} |"
+            told = shape.get("description") or shape["properties"]["kind"]["description"]
+            yield f"| `{json.dumps(example, ensure_ascii=False)}` | {told} |"
         yield ""
 
     def text(self):
