@@ -237,11 +237,22 @@ Result<void> SubjectPlanner::anchor_or_set_aside(Round& round, const Ruling& rul
   return set_aside(subject, anchored.error());
 }
 
+namespace {
+
+// Of several in the same millisecond each has the next one for its slot, so that none is lost. A position that is
+// further ahead is that of a clock that was set back: there is no slot now that would not repeat one.
+constexpr Duration kSlotsAheadMax = std::chrono::seconds(1);
+
+Instant slot_for_one_more(const SubjectRow& subject, Instant now) {
+  if (!subject.position || *subject.position < now || *subject.position - now >= kSlotsAheadMax) return now;
+  return up_to_millisecond(*subject.position + Duration(1));
+}
+
+}  // namespace
+
 Result<Enqueued> SubjectPlanner::check_now(Round& round, const Ruling& ruling, const SubjectRow& subject, JobId behind,
                                            const std::function<void(NewJob&)>& change) {
-  // Of two in the same millisecond the second has the next one for its slot: none is lost.
-  const Instant slot =
-      subject.position ? std::max(round.now, up_to_millisecond(*subject.position + Duration(1))) : round.now;
+  const Instant slot = slot_for_one_more(subject, round.now);
   SubjectRow due = subject;
   due.next_at = slot;
   TRY_ASSIGN(Facts facts, facts_of(ruling, due, slot));

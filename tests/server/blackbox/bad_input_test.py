@@ -256,7 +256,8 @@ class BadInput(unittest.TestCase):
             of_field = self.resolved(of_field)
             at = f"{path}.{name}" if path else name
             if of_field.get("type") == "object" and of_field.get("properties") is not None:
-                beside = {other: value for other, value in body.items() if not isinstance(value, dict)}  # of some only one may be said
+                needed = schema.get("required", [])
+                beside = {other: value for other, value in body.items() if other in needed or not isinstance(value, dict)}  # of some only one may be said
                 for inner_path, inner, spoiled in self.objects(of_field, {}, at):
                     yield inner_path, inner, {**beside, name: spoiled}
             if of_field.get("type") == "array" and self.resolved(of_field["items"]).get("type") == "object":
