@@ -174,8 +174,8 @@ void Simulation::act_on_job() {
     case 2: answer = client.retry(tenant, id); break;
     case 3: answer = client.discard(tenant, id); break;
     case 4: answer = client.run_now(tenant, id); break;
-    case 5: answer = client.change(tenant, id, random_.between(1, 5), std::nullopt); break;
-    case 6: answer = client.change(tenant, id, std::nullopt, now() + random_.between(Duration(0), Duration(2h))); break;
+    case 5: answer = client.change(tenant, id, {.priority = random_.between(1, 5)}); break;
+    case 6: answer = client.change(tenant, id, {.run_at = now() + random_.between(Duration(0), Duration(2h))}); break;
     case 7: {
       const auto info = client.job(tenant, id);
       judge_.findings().expect(info.has_value(), 4, "job {} cannot be read", Shown{id});

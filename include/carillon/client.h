@@ -106,8 +106,15 @@ class Client {
   virtual Result<JobState> run_now(std::string_view tenant, JobId id) = 0;
   // A new job like that one, which touches no occurrence.
   virtual Result<EnqueuedJob> rerun(std::string_view tenant, JobId id) = 0;
-  virtual Result<JobState> change(std::string_view tenant, JobId id, std::optional<int> priority,
-                                  std::optional<Instant> run_at) = 0;
+  // What is not named stays. Of a queued or waiting job: one that runs is `job_already_running`, any other `conflict`.
+  struct JobChange {
+    std::optional<int> priority;
+    std::optional<Instant> run_at;
+    std::optional<std::string> payload;               // instead of the whole that is there
+    std::optional<std::optional<RetryPolicy>> retry;  // nothing in it: the default
+    std::optional<std::vector<std::string>> limits;
+  };
+  virtual Result<JobState> change(std::string_view tenant, JobId id, const JobChange& change) = 0;
   virtual Result<Explanation> explain(std::string_view tenant, JobId id) = 0;
 
   virtual Result<BulkInfo> bulk(const BulkRequest& request) = 0;
@@ -128,13 +135,15 @@ class Client {
   virtual Result<ScheduleInfo> resume(std::string_view tenant, std::string_view name) = 0;
   virtual Result<void> delete_schedule(std::string_view tenant, std::string_view name) = 0;
   struct TriggerOptions {
-    std::optional<std::string> payload;
-    std::optional<int> priority;  // 2 unless told otherwise
-    std::string subject;          // of a schedule with fan_out
+    std::optional<std::string> payload;  // merged over the template's and the subject's, top level by top level
+    std::optional<int> priority;         // 2 unless told otherwise
+    std::string subject;                 // of a schedule with fan_out
     // Of windows: this one, whether it was run or not. It never moves the cursor.
     std::optional<Instant> window_start;
     std::optional<Instant> window_end;
+    std::optional<std::string> mode;  // of windows, for this run
   };
+  // `deduplicated`: it is a job that was open already, which was moved to now.
   virtual Result<EnqueuedJob> trigger(std::string_view tenant, std::string_view name,
                                       const TriggerOptions& options) = 0;
   // Of a subject of it, if one is named; else as the schedule alone says.

@@ -25,6 +25,18 @@ std::string_view to_string(Origin origin);
 // What a crash between an effect and its record means, where the effect cannot be asked. (invariant 18)
 enum class OnAmbiguous : std::uint8_t { retry, hold };
 
+// How a slot reads: that of a delivery is a day, every other one an instant.
+enum class SlotKind : std::uint8_t { instant, day };
+
+// The occurrence that a job tells of without being it: that of a run by hand, of a backfilled window, of what follows a
+// missed cutoff. For reading alone; it counts for no occurrence, overlap, cursor, open job or `after`. (invariant 1)
+struct BesideOccurrence {
+  std::string schedule;
+  std::optional<Instant> slot;  // nothing: it was for none in particular
+  SlotKind slot_kind = SlotKind::instant;
+  friend bool operator==(const BesideOccurrence&, const BesideOccurrence&) = default;
+};
+
 // How long an idempotency key stays with its job. (invariant 17)
 struct KeyHold {
   enum class Until : std::uint8_t { pruned, done, elapsed };
@@ -58,7 +70,9 @@ struct JobOptions {
   JobId parent;
   std::optional<std::string> idempotency_key;  // an empty one is refused
   KeyHold unique_until;
-  std::string key;  // readable name of an occurrence, of windows
+  std::string key;                         // readable name of an occurrence, of windows
+  std::optional<BesideOccurrence> beside;  // of one that is no occurrence itself
+  std::string label;                       // the subject that it shows, if that of its occurrence is another
   friend bool operator==(const JobOptions&, const JobOptions&) = default;
 };
 

@@ -36,9 +36,10 @@ struct JobInfo {
   std::string reason;
   Origin origin = Origin::api;
   JobId parent;
-  std::string schedule;
+  std::string schedule;  // of its occurrence, or of the one that it tells of
   std::string subject;
   std::optional<Instant> slot;
+  SlotKind slot_kind = SlotKind::instant;
   std::string key;
   std::string idempotency_key;
   Instant run_at;

@@ -64,6 +64,7 @@ struct SubjectList {
 struct PutSubjectAnswer {
   SubjectInfo info;
   bool created = false;
+  JobId triggered;  // the job that runs now because the body said `trigger`
 };
 
 struct ImportedSubjects {

@@ -29,8 +29,8 @@ struct Plan {
   Trigger trigger;
   std::optional<std::string> timezone;
   DstPolicy dst;
-  std::optional<Instant> starts_at;
-  std::optional<Instant> ends_at;
+  std::optional<GivenTime> starts;
+  std::optional<GivenTime> ends;
   std::set<LocalDays> exclude_dates;
 };
 
@@ -66,10 +66,10 @@ Result<Plan> read_schedule(std::string_view text, const Json& root) {
     TRY_ASSIGN(plan.dst, read_dst_json(text, *dst, "dst"));
   }
   if (const Json* starts_at = fields.optional("starts_at")) {
-    TRY_ASSIGN(plan.starts_at, read_json_instant(text, *starts_at, "starts_at"));
+    TRY_ASSIGN(plan.starts, read_json_given_time(text, *starts_at, "starts_at"));
   }
   if (const Json* ends_at = fields.optional("ends_at")) {
-    TRY_ASSIGN(plan.ends_at, read_json_instant(text, *ends_at, "ends_at"));
+    TRY_ASSIGN(plan.ends, read_json_given_time(text, *ends_at, "ends_at"));
   }
   TRY_ASSIGN(const Json* exclude_dates, fields.optional("exclude_dates", JsonType::array));
   if (exclude_dates != nullptr) {
@@ -103,7 +103,7 @@ Result<void> set_start(Trigger& trigger, const std::string& start, const Zone& z
     TRY_ASSIGN(const Instant at, parse_when(start, zone));
     // A local time is taken as it is written, even one that a clock change skips.
     const auto local = parse_local_seconds(start);
-    rrule->start = local ? *local : zone.to_local(at);
+    rrule->start = local ? GivenTime(*local) : GivenTime(at);
     return {};
   }
   if (auto* every = std::get_if<EveryTrigger>(&trigger)) {
@@ -214,12 +214,15 @@ Result<std::string> run_preview(const PreviewRequest& request, Instant now) {
   }
   if (request.start) TRY(set_start(plan.trigger, *request.start, *zone));
 
+  const auto in_zone = [&](const std::optional<GivenTime>& time) {
+    return time ? std::optional(time->in(*zone)) : std::nullopt;
+  };
   const auto items = preview(plan.trigger,
                              {.zone = *zone,
                               .dst = plan.dst,
                               .created_at = from,
-                              .starts_at = plan.starts_at,
-                              .ends_at = plan.ends_at,
+                              .starts_at = in_zone(plan.starts),
+                              .ends_at = in_zone(plan.ends),
                               .exclude_dates = plan.exclude_dates},
                              from, count);
   if (!items) return std::unexpected(in_file(items.error()));

@@ -203,7 +203,8 @@ SubjectPlan plan_delivery(const PlanFacts& facts, const DeliveryTrigger& trigger
       close_days(calendar, *day, *older, {.outcome = JobState::missed, .reason = kReasonMisfire}, plan.closed);
     }
     plan.closed.push_back(closed_day(newest, {.outcome = JobState::cutoff_reached, .reason = kReasonDeadline}));
-    if (auto job = on_cutoff_job(facts.tenant, facts.schedule, facts.subject, facts.overrides, {})) {
+    if (auto job = on_cutoff_job(facts.tenant, facts.schedule, facts.subject, facts.overrides,
+                                 {.slot = slot_of_day(newest.day), .parent = {}})) {
       plan.follow_ups.push_back(*std::move(job));
     }
     plan.position = raised(plan.position, newest.day);
@@ -243,13 +244,14 @@ SubjectPlan anchor_delivery(const PlanFacts& facts, const DeliveryTrigger& /*tri
 }
 
 std::optional<NewJob> on_cutoff_job(std::string_view tenant, const Schedule& schedule, std::string_view subject,
-                                    const SubjectOverrides& overrides, JobId parent) {
+                                    const SubjectOverrides& overrides, const MissedDay& missed) {
   if (!schedule.on_cutoff) return std::nullopt;
   SubjectOverrides only_payload;
   only_payload.payload = overrides.payload;
   NewJob job = job_of_subject(*schedule.on_cutoff, tenant, only_payload);
   job.options.origin = Origin::dependent;
-  job.options.parent = parent;
+  job.options.parent = missed.parent;
+  job.options.beside = BesideOccurrence{.schedule = schedule.name, .slot = missed.slot, .slot_kind = SlotKind::day};
   job.subject = subject;
   return job;
 }

@@ -55,9 +55,13 @@ LocalDays day_of_slot(Instant slot);
 SubjectPlan plan_delivery(const PlanFacts& facts, const DeliveryTrigger& trigger);
 SubjectPlan anchor_delivery(const PlanFacts& facts, const DeliveryTrigger& trigger, const SubjectChange& change);
 
-// What follows a day that was not delivered; nothing if the schedule has no on_cutoff. `parent`: the day's job, if it
-// ever had one. The subject's payload is merged over that of on_cutoff.
+// What follows a day that was not delivered; nothing if the schedule has no on_cutoff. The subject's payload is merged
+// over that of on_cutoff.
+struct MissedDay {
+  Instant slot;
+  JobId parent;  // the day's job, if it ever had one
+};
 std::optional<NewJob> on_cutoff_job(std::string_view tenant, const Schedule& schedule, std::string_view subject,
-                                    const SubjectOverrides& overrides, JobId parent);
+                                    const SubjectOverrides& overrides, const MissedDay& missed);
 
 }  // namespace carillon

@@ -123,6 +123,12 @@ std::optional<Origin> origin_from(std::string_view name) {
   return found == kOrigins.end() ? std::nullopt : std::optional(*found);
 }
 
+Cause cause_of(const NewJob& job) {
+  const bool by_parents = job.options.origin == Origin::api && !job.depends_on.empty();
+  if (by_parents) return {.origin = Origin::dependent, .parent = job.depends_on.front()};
+  return {.origin = job.options.origin, .parent = job.options.parent};
+}
+
 Result<void> check_name(std::string_view what, std::string_view name) {
   if (name.empty()) return invalid_field(what, fmt::format("{} is empty", what));
   TRY(check_size(what, name.size(), kNameBytesMax));

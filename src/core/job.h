@@ -58,6 +58,14 @@ struct NewJob {
   std::optional<OccurrenceKey> occurrence;  // of a schedule of the same tenant
 };
 
+// What caused a job, and which one: one that depends on others was caused by them, the first before all, unless
+// something else is said of it.
+struct Cause {
+  Origin origin = Origin::api;
+  JobId parent;
+};
+Cause cause_of(const NewJob& job);
+
 // A name of a tenant, queue, type, schedule, limit or tag: 1 to 200 bytes of printable ASCII without space, '/', '?',
 // '#', '"', '\\'. `what` names it in the error.
 Result<void> check_name(std::string_view what, std::string_view name);

@@ -282,11 +282,13 @@ NewJob plan_after(std::string_view tenant, const Schedule& dependent, std::strin
 }
 
 NewJob manual_job(std::string_view tenant, const Schedule& schedule, std::string_view subject,
-                  std::optional<std::string> payload, std::optional<int> priority, const SubjectOverrides& overrides) {
+                  const std::optional<std::string>& payload, std::optional<int> priority,
+                  const SubjectOverrides& overrides) {
   NewJob job = job_of_subject(schedule.job, tenant, overrides);
-  if (payload) job.payload = *std::move(payload);
+  if (payload) job.payload = merge_payload(job.payload, *payload);
   job.priority = priority.value_or(kPriorityManual);
   job.options.origin = Origin::manual;
+  job.options.beside = BesideOccurrence{.schedule = schedule.name, .slot = {}};
   job.subject = subject;
   return job;
 }

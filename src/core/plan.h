@@ -129,11 +129,11 @@ SubjectPlan anchor_subject(const PlanFacts& facts, const SubjectChange& change);
 NewJob plan_after(std::string_view tenant, const Schedule& dependent, std::string_view subject, Instant parent_slot,
                   JobId parent, const SubjectOverrides& overrides = {});
 
-// A run by hand, now. It belongs to no occurrence, so that it cannot use one up. `payload` stands for the template's
-// and the subject's.
+// A run by hand, now. It stands beside all occurrences, so that it cannot use one up. `payload` is merged over the
+// template's and the subject's.
 inline constexpr int kPriorityManual = 2;
 NewJob manual_job(std::string_view tenant, const Schedule& schedule, std::string_view subject,
-                  std::optional<std::string> payload, std::optional<int> priority,
+                  const std::optional<std::string>& payload, std::optional<int> priority,
                   const SubjectOverrides& overrides = {});
 
 // Backfilled work stands behind what is due now.

@@ -16,6 +16,13 @@ void fill(Schedule& schedule, const WindowDefaults& defaults) {
   if (windows != nullptr && !windows->max_backfill) windows->max_backfill = defaults.max_backfill;
 }
 
+Result<void> settle_times(Schedule& schedule, const Zone& default_zone) {
+  TRY_ASSIGN(const Zone zone, schedule.timezone ? Zone::load(*schedule.timezone) : Result<Zone>(default_zone));
+  if (schedule.starts) schedule.starts_at = schedule.starts->in(zone);
+  if (schedule.ends) schedule.ends_at = schedule.ends->in(zone);
+  return {};
+}
+
 Result<Timetable> timetable_of(const Schedule& schedule, const Zone& default_zone, Instant created_at) {
   if (!schedule.timezone) return timetable_in(schedule, default_zone, created_at);
   TRY_ASSIGN(const Zone zone, Zone::load(*schedule.timezone));

@@ -23,6 +23,7 @@ struct Schedule {
   std::string name;
   std::string description;
   bool enabled = true;
+  std::string subject;   // that its jobs show, for reading alone; only without fan_out
   bool fan_out = false;  // has named subjects, for which the trigger's values are defaults; else the single one ""
   Trigger trigger;
   std::string trigger_json;             // the trigger as it was written
@@ -33,7 +34,9 @@ struct Schedule {
   OverlapPolicy overlap = OverlapPolicy::allow;
   Duration jitter{};
   DstPolicy dst;
-  std::optional<Instant> starts_at;
+  std::optional<GivenTime> starts;  // as they were written
+  std::optional<GivenTime> ends;
+  std::optional<Instant> starts_at;  // the same as instants: see settle_times
   std::optional<Instant> ends_at;
   std::set<LocalDays> exclude_dates;
 };
@@ -42,8 +45,8 @@ inline constexpr std::size_t kDescriptionBytesMax = 4096;
 inline constexpr std::size_t kExcludeDatesMax = 1000;
 
 inline constexpr auto kScheduleFields =
-    field_names("name", "description", "enabled", "fan_out", "trigger", "timezone", "job", "on_cutoff", "misfire",
-                "overlap", "jitter", "dst", "starts_at", "ends_at", "exclude_dates");
+    field_names("name", "description", "subject", "enabled", "fan_out", "trigger", "timezone", "job", "on_cutoff",
+                "misfire", "overlap", "jitter", "dst", "starts_at", "ends_at", "exclude_dates");
 
 // {"name": "digest", "trigger": {"kind": "daily", "at": "08:00"}, "job": {"type": "digest.send"}}: the whole of a
 // schedule, every field known. `name` is the one that it is put under: then the text may leave it out, or must say the
@@ -61,6 +64,10 @@ std::string write_schedule(const Schedule& schedule);
 Result<void> check_windows(const Schedule& schedule, const WindowDefaults& defaults);
 // What its trigger does not say gets its default. (That of its jobs: `fill` of a JobTemplate.)
 void fill(Schedule& schedule, const WindowDefaults& defaults);
+
+// Where it starts and ends, if that was said in local times: those of its own zone, or else of `default_zone`. A
+// schedule that was just read is settled as if that were UTC.
+Result<void> settle_times(Schedule& schedule, const Zone& default_zone);
 
 // Its times, in its own zone or else in `default_zone`. An error if it never fires, follows another schedule, or has no
 // timetable.

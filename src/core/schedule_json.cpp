@@ -4,6 +4,7 @@
 #include "base/json_writer.h"
 #include "core/job_fields.h"
 #include "core/schedule.h"
+#include "core/subject.h"
 
 namespace carillon {
 
@@ -23,11 +24,27 @@ Result<void> read_word(const JsonFields& fields, std::string_view name, Result<T
   return {};
 }
 
-Result<void> read_instant(std::string_view text, const JsonFields& fields, std::string_view name,
-                          std::optional<Instant>& into) {
+Result<void> read_given_time(std::string_view text, const JsonFields& fields, std::string_view name,
+                             std::optional<GivenTime>& into) {
   if (const Json* const value = fields.optional(name)) {
-    TRY_ASSIGN(into, read_json_instant(text, *value, fields.path_of(name)));
+    TRY_ASSIGN(into, read_json_given_time(text, *value, fields.path_of(name)));
   }
+  return {};
+}
+
+// A label for the jobs of a schedule that has no subjects. It stands in the template: every job of it shows it.
+Result<void> read_label(const JsonFields& fields, Schedule& schedule) {
+  TRY_ASSIGN(const Json* const value, fields.optional("subject", JsonType::string));
+  if (value == nullptr) return {};
+  if (schedule.fan_out) {
+    return cannot_work(fields.fail(*value, "subject", "a schedule with fan_out has subjects of its own"));
+  }
+  if (const auto checked = check_subject_name(value->text); !checked) {
+    return fields.fail(*value, "subject", checked.error().message);
+  }
+  schedule.subject = value->text;
+  schedule.job.options.label = value->text;
+  if (schedule.on_cutoff) schedule.on_cutoff->options.label = value->text;
   return {};
 }
 
@@ -186,8 +203,9 @@ Result<void> read_policies(std::string_view text, const JsonFields& fields, Sche
   if (!is_delivery && plans_by_subject(schedule.trigger)) {
     TRY(refuse_field(fields, "exclude_dates", schedule, "it does not go by dates"));
   }
-  TRY(read_instant(text, fields, "starts_at", schedule.starts_at));
-  TRY(read_instant(text, fields, "ends_at", schedule.ends_at));
+  TRY(read_given_time(text, fields, "starts_at", schedule.starts));
+  TRY(read_given_time(text, fields, "ends_at", schedule.ends));
+  TRY(settle_times(schedule, Zone::utc()));
   return read_exclude_dates(fields, schedule.exclude_dates);
 }
 
@@ -250,6 +268,7 @@ Result<Schedule> parse_schedule(std::string_view json, std::string_view name) {
   TRY_ASSIGN(schedule.job, parse_job_template(json, *job, "job"));
   TRY(check_job(fields, *job, schedule));
   TRY(read_on_cutoff(json, fields, schedule));
+  TRY(read_label(fields, schedule));
   TRY(read_policies(json, fields, schedule));
   return schedule;
 }
@@ -259,6 +278,7 @@ std::string write_schedule(const Schedule& schedule) {
   JsonObject object;
   object.text("name", schedule.name);
   if (!schedule.description.empty()) object.text("description", schedule.description);
+  if (!schedule.subject.empty()) object.text("subject", schedule.subject);
   object.boolean("enabled", schedule.enabled).boolean("fan_out", schedule.fan_out);
   object.raw("trigger", schedule.trigger_json);
   if (schedule.timezone) object.text("timezone", *schedule.timezone);
@@ -267,8 +287,8 @@ std::string write_schedule(const Schedule& schedule) {
   write_misfire_and_overlap(object, schedule);
   object.text("jitter", format_duration(schedule.jitter));
   object.raw("dst", write_dst(schedule.dst));
-  if (schedule.starts_at) object.text("starts_at", format_exact(*schedule.starts_at));
-  if (schedule.ends_at) object.text("ends_at", format_exact(*schedule.ends_at));
+  if (schedule.starts) object.text("starts_at", schedule.starts->text());
+  if (schedule.ends) object.text("ends_at", schedule.ends->text());
   if (!schedule.exclude_dates.empty()) {
     JsonArray days;
     for (const LocalDays day : schedule.exclude_dates) days.raw(json_string(format_date(day)));

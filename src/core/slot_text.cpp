@@ -4,18 +4,18 @@
 
 namespace carillon {
 
-namespace {
+SlotKind slot_kind_of(const std::optional<Instant>& deadline) { return deadline ? SlotKind::day : SlotKind::instant; }
 
-std::string day_text(Instant slot) { return format_date(day_of_slot(slot)); }
-
-}  // namespace
-
-std::string slot_text(Instant slot, const Schedule& schedule) {
-  return std::holds_alternative<DeliveryTrigger>(schedule.trigger) ? day_text(slot) : format_instant(slot);
+std::string slot_text(Instant slot, SlotKind kind) {
+  return kind == SlotKind::day ? format_date(day_of_slot(slot)) : format_instant(slot);
 }
 
-std::string slot_text(Instant slot, const std::optional<Instant>& deadline) {
-  return deadline ? day_text(slot) : format_instant(slot);
+std::string slot_text(Instant slot, const Schedule& schedule) {
+  return slot_text(slot, std::holds_alternative<DeliveryTrigger>(schedule.trigger) ? SlotKind::day : SlotKind::instant);
+}
+
+std::string slot_text(const std::optional<Instant>& slot, SlotKind kind) {
+  return slot ? slot_text(*slot, kind) : std::string();
 }
 
 }  // namespace carillon

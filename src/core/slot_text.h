@@ -4,13 +4,18 @@
 #include <optional>
 #include <string>
 
+#include "carillon/job.h"
 #include "core/instant.h"
 #include "core/schedule.h"
 
 namespace carillon {
 
+// Of a job that knows no more than its own deadline: of all jobs with an occurrence, only deliveries have one.
+SlotKind slot_kind_of(const std::optional<Instant>& deadline);
+
+std::string slot_text(Instant slot, SlotKind kind);
 std::string slot_text(Instant slot, const Schedule& schedule);
-// Of a job that knows no more than its own deadline: of all jobs with a slot, only deliveries have one.
-std::string slot_text(Instant slot, const std::optional<Instant>& deadline);
+// "" for none.
+std::string slot_text(const std::optional<Instant>& slot, SlotKind kind);
 
 }  // namespace carillon

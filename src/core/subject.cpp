@@ -42,6 +42,14 @@ Result<void> check_subject(const SubjectText& text, const Schedule& schedule, co
   if (overrides.due && !std::holds_alternative<DeliveryTrigger>(schedule.trigger)) {
     return not_of_this_kind("due", schedule, "delivery");
   }
+  const bool has_start =
+      std::holds_alternative<RruleTrigger>(schedule.trigger) || std::holds_alternative<EveryTrigger>(schedule.trigger);
+  if (overrides.start && !has_start) return not_of_this_kind("start", schedule, "rrule or every");
+  if (text.trigger && windows) {
+    return cannot_be("trigger", fmt::format("schedule {} is of the kind windows: a window is run by its own call, "
+                                            "which names it",
+                                            quoted(schedule.name)));
+  }
   if (overrides.interval && !windows) return not_of_this_kind("interval", schedule, "windows");
   if (overrides.mode && !windows) return not_of_this_kind("mode", schedule, "windows");
   if (text.cursor_end && !windows) return not_of_this_kind("cursor_end", schedule, "windows");
@@ -76,6 +84,15 @@ Result<Zone> zone_of(const Schedule& schedule, const SubjectOverrides& overrides
   if (overrides.timezone) return Zone::load(*overrides.timezone);
   if (schedule.timezone) return Zone::load(*schedule.timezone);
   return default_zone;
+}
+
+Result<Timetable> timetable_for(const Schedule& schedule, const SubjectOverrides& overrides, const Zone& zone,
+                                Instant created_at) {
+  if (!overrides.start) return timetable_in(schedule, zone, created_at);
+  Schedule own = schedule;
+  if (auto* rrule = std::get_if<RruleTrigger>(&own.trigger)) rrule->start = overrides.start;
+  if (auto* every = std::get_if<EveryTrigger>(&own.trigger)) every->anchor = overrides.start->in(zone);
+  return timetable_in(own, zone, created_at);
 }
 
 std::string merge_payload(std::string_view under, std::string_view over) {

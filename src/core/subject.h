@@ -24,6 +24,7 @@ struct SubjectOverrides {
   bool enabled = true;
   std::optional<TimeOfDay> due;         // of deliveries
   std::optional<std::string> timezone;  // nothing: the schedule's
+  std::optional<GivenTime> start;       // of rrule and every: from when on its own times are counted
   std::optional<Duration> interval;     // of windows
   std::optional<std::string> mode;      // of windows
   std::optional<int> priority;
@@ -38,6 +39,7 @@ struct SubjectText {
   SubjectOverrides overrides;                         // the whole of them, as they are to be
   std::optional<std::optional<Instant>> expected_at;  // of adaptive: said to be known, or unknown; else it stays
   std::optional<Instant> cursor_end;                  // of windows; else it stays
+  bool trigger = false;                               // of a PUT: runs it at once
   friend bool operator==(const SubjectText&, const SubjectText&) = default;
 };
 
@@ -61,6 +63,10 @@ std::string write_subject_line(const SubjectText& text);
 
 // The subject's, else the schedule's, else `default_zone`.
 Result<Zone> zone_of(const Schedule& schedule, const SubjectOverrides& overrides, const Zone& default_zone);
+
+// Its times, by its own start in that very zone.
+Result<Timetable> timetable_for(const Schedule& schedule, const SubjectOverrides& overrides, const Zone& zone,
+                                Instant created_at);
 
 // The members of two JSON objects, those of `over` winning, each value byte for byte. If one of them is no object,
 // `over` is all.

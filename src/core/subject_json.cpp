@@ -8,8 +8,9 @@ namespace carillon {
 
 namespace {
 
-constexpr auto kSubjectFields = field_names("enabled", "due", "timezone", "interval", "mode", "priority", "limits",
-                                            "payload", "expected_at", "cursor_end");
+constexpr auto kSubjectFields = field_names("enabled", "due", "timezone", "start", "interval", "mode", "priority",
+                                            "limits", "payload", "expected_at", "cursor_end");
+constexpr auto kPutFields = joined_fields(kSubjectFields, field_names("trigger"));
 constexpr auto kLineFields = joined_fields(field_names("subject"), kSubjectFields);
 
 // Reads a member into `into`: absent, it stays; null takes it away.
@@ -60,6 +61,8 @@ Result<void> read_overrides_of(std::string_view text, const JsonFields& fields, 
   TRY(read_enabled(fields, overrides.enabled));
   TRY(read_member(fields, "due", overrides.due, text_member(fields, "due", parse_time_of_day)));
   TRY(read_member(fields, "timezone", overrides.timezone, text_member(fields, "timezone", parse_zone_name)));
+  TRY(read_member(fields, "start", overrides.start,
+                  [&](const Json& value) { return read_json_given_time(text, value, fields.path_of("start")); }));
   TRY(read_member(fields, "interval", overrides.interval,
                   [&](const Json& value) { return read_json_duration(text, value, fields.path_of("interval")); }));
   TRY(read_member(fields, "mode", overrides.mode, text_member(fields, "mode", parse_mode)));
@@ -76,16 +79,26 @@ Result<void> read_overrides_of(std::string_view text, const JsonFields& fields, 
   });
 }
 
-Result<SubjectText> read_subject(std::string_view text, const SubjectOverrides& before, bool is_line) {
+enum class Form : std::uint8_t { put, patch, line };
+
+JsonFields::Names names_of(Form form) {
+  switch (form) {
+    case Form::put: return kPutFields;
+    case Form::patch: return kSubjectFields;
+    case Form::line: return kLineFields;
+  }
+  unreachable();
+}
+
+Result<SubjectText> read_subject(std::string_view text, const SubjectOverrides& before, Form form) {
   TRY_ASSIGN(const Json root, parse_sent_json(text));
   if (root.type != JsonType::object) {
     return json_error(text, root.offset, "subject", fmt::format("expected an object, found {}", describe(root.type)));
   }
   SubjectText read;
   read.overrides = before;
-  const JsonFields::Names names = is_line ? JsonFields::Names(kLineFields) : kSubjectFields;
-  TRY_ASSIGN(JsonFields fields, JsonFields::of(text, root, "", names));
-  if (is_line) {
+  TRY_ASSIGN(const JsonFields fields, JsonFields::of(text, root, "", names_of(form)));
+  if (form == Form::line) {
     TRY_ASSIGN(const Json* const subject, fields.required("subject", JsonType::string));
     if (const auto checked = check_subject_name(subject->text); !checked) {
       return fields.fail(*subject, "subject", checked.error().message);
@@ -99,6 +112,9 @@ Result<SubjectText> read_subject(std::string_view text, const SubjectOverrides& 
   }
   TRY(read_member(fields, "cursor_end", read.cursor_end,
                   [&](const Json& value) { return read_json_instant(text, value, "cursor_end"); }));
+  if (form == Form::put) {
+    TRY_ASSIGN(read.trigger, read_flag_field(fields, "trigger", false));
+  }
   return read;
 }
 
@@ -106,6 +122,7 @@ void write_overrides_into(JsonObject& object, const SubjectOverrides& overrides)
   if (!overrides.enabled) object.boolean("enabled", false);
   if (overrides.due) object.text("due", format_time_of_day(*overrides.due));
   if (overrides.timezone) object.text("timezone", *overrides.timezone);
+  if (overrides.start) object.text("start", overrides.start->text());
   if (overrides.interval) object.text("interval", format_duration(*overrides.interval));
   if (overrides.mode) object.text("mode", *overrides.mode);
   if (overrides.priority) object.integer("priority", *overrides.priority);
@@ -119,13 +136,13 @@ void write_overrides_into(JsonObject& object, const SubjectOverrides& overrides)
 
 }  // namespace
 
-Result<SubjectText> parse_subject(std::string_view json) { return read_subject(json, {}, false); }
+Result<SubjectText> parse_subject(std::string_view json) { return read_subject(json, {}, Form::put); }
 
 Result<SubjectText> patch_subject(const SubjectOverrides& before, std::string_view json) {
-  return read_subject(json, before, false);
+  return read_subject(json, before, Form::patch);
 }
 
-Result<SubjectText> parse_subject_line(std::string_view json) { return read_subject(json, {}, true); }
+Result<SubjectText> parse_subject_line(std::string_view json) { return read_subject(json, {}, Form::line); }
 
 std::string write_overrides(const SubjectOverrides& overrides) {
   JsonObject object;

@@ -70,7 +70,7 @@ Result<Rule> wall_clock_rule(const Trigger& trigger, const Timetable::Options& o
   const std::string name = rule.until_column == 0
                                ? fmt::format("rrule {}", quoted(rrule.rrule))
                                : fmt::format("rrule {}, column {}", quoted(rrule.rrule), rule.until_column);
-  if (rrule.start) return Rule{std::move(rule), *rrule.start, name};
+  if (rrule.start) return Rule{std::move(rule), rrule.start->local_in(options.zone), name};
   // The minute of the creation fixes the phase; the creation itself is no occurrence, and COUNT counts what runs.
   const LocalSeconds start = std::chrono::floor<std::chrono::minutes>(options.zone.to_local(options.created_at));
   const bool counts_creation = mutant(Mutant::creation_is_an_occurrence);

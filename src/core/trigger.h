@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "core/duration.h"
+#include "core/given_time.h"
 #include "core/instant.h"
 #include "core/local_time.h"
 
@@ -41,7 +42,7 @@ struct CronTrigger {
 
 struct RruleTrigger {
   std::string rrule;
-  std::optional<LocalSeconds> start;  // default: the schedule's creation
+  std::optional<GivenTime> start;  // default: the schedule's creation
 };
 
 // Fires when another schedule's occurrence is done; has no times of its own.

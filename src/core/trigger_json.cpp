@@ -121,7 +121,7 @@ Result<Trigger> rrule(std::string_view text, const JsonFields& fields) {
   RruleTrigger trigger;
   TRY_ASSIGN(trigger.rrule, fields.string("rrule"));
   if (const Json* start = fields.optional("start")) {
-    TRY_ASSIGN(trigger.start, read_text(text, *start, fields.path_of("start"), parse_local_seconds));
+    TRY_ASSIGN(trigger.start, read_json_given_time(text, *start, fields.path_of("start")));
   }
   return trigger;
 }

@@ -240,6 +240,7 @@ Result<NewJob> manual_window(const PlanFacts& facts, const Window& window, JobId
   }
   NewJob job = manual_job(facts.tenant, facts.schedule, facts.subject, payload, priority, facts.overrides);
   job.id = id;
+  job.options.beside->slot = window.start;
   job.payload = with_window(job.payload, {.window = window, .trigger = "manual"}, mode_of(facts, *trigger));
   job.options.key = fmt::format("{}_manual_{}", key_of(facts, *trigger, window), format_job_id(id));
   return job;

@@ -47,23 +47,29 @@ Result<EnqueuedJob> NodeClient::trigger(std::string_view tenant, std::string_vie
 Result<PutSubjectAnswer> NodeClient::put_subject_as(std::string_view tenant, std::string_view schedule,
                                                     const SubjectBody& body) {
   const std::string target = std::string(schedule) + "/" + std::string(body.subject);
-  TRY_ASSIGN(const PutSubject put,
-             write<PutSubject>({tenant, body.patches ? "subject.patch" : "subject.put", target},
-                               [&](Round& round) -> Result<Done<PutSubject>> {
-                                 TRY_ASSIGN(Planner::SubjectChanged change,
-                                            node_.planner().put_subject(round, {.tenant = tenant,
-                                                                                .schedule = schedule,
-                                                                                .subject = body.subject,
-                                                                                .body = body.body,
-                                                                                .if_version = body.if_version,
-                                                                                .patches = body.patches}));
-                                 std::optional<AuditDetail> trail;
-                                 // Planning may have moved it meanwhile: that is nobody's edit.
-                                 if (!actor_.empty() && change.put.fate != SubjectFate::unchanged) {
-                                   trail = trail_of(change.before ? &*change.before : nullptr, &change.put.row);
-                                 }
-                                 return Done<PutSubject>{std::move(change.put), std::move(trail)};
-                               }));
+  using Changed = Planner::SubjectChanged;
+  TRY_ASSIGN(
+      const Changed change,
+      write<Changed>({tenant, body.patches ? "subject.patch" : "subject.put", target},
+                     [&](Round& round) -> Result<Done<Changed>> {
+                       TRY_ASSIGN(Changed made, node_.planner().put_subject(round, {.tenant = tenant,
+                                                                                    .schedule = schedule,
+                                                                                    .subject = body.subject,
+                                                                                    .body = body.body,
+                                                                                    .if_version = body.if_version,
+                                                                                    .patches = body.patches,
+                                                                                    .actor = actor_}));
+                       std::optional<AuditDetail> trail;
+                       // Planning may have moved it meanwhile: that is nobody's edit.
+                       if (!actor_.empty() && made.put.fate != SubjectFate::unchanged) {
+                         trail = trail_of(made.before ? &*made.before : nullptr, &made.put.row);
+                       }
+                       if (made.triggered) {
+                         TRY(note({tenant, "schedule.trigger", target}, trail_of(TriggerOptions{}, *made.triggered)));
+                       }
+                       return Done<Changed>{std::move(made), std::move(trail)};
+                     }));
+  const PutSubject& put = change.put;
   if (put.fate != SubjectFate::unchanged && !put.row.enabled) {
     TRY(node_.call<bool>([&](Round& round) -> Result<bool> {
       node_.take_back_of(round, tenant, schedule, body.subject);
@@ -71,7 +77,9 @@ Result<PutSubjectAnswer> NodeClient::put_subject_as(std::string_view tenant, std
     }));
   }
   TRY_ASSIGN(SubjectInfo info, subject(tenant, schedule, body.subject));
-  return PutSubjectAnswer{.info = std::move(info), .created = put.fate == SubjectFate::created};
+  return PutSubjectAnswer{.info = std::move(info),
+                          .created = put.fate == SubjectFate::created,
+                          .triggered = change.triggered ? change.triggered->id : JobId{}};
 }
 
 Result<PutSubjectAnswer> NodeClient::put_subject(std::string_view tenant, std::string_view schedule,

@@ -17,7 +17,7 @@ void add_created(Explanation& explanation, const JobInfo& job) {
   JsonObject detail;
   detail.text("origin", to_string(job.origin));
   if (!job.schedule.empty()) detail.text("schedule", job.schedule);
-  if (job.slot) detail.text("slot", slot_text(*job.slot, job.deadline));
+  if (job.slot) detail.text("slot", slot_text(job.slot, job.slot_kind));
   if (job.parent) detail.text("parent_id", format_job_id(job.parent));
   explanation.steps.push_back(
       {.at = job.created_at, .what = "created", .why = std::string(to_string(job.origin)), .detail = detail.str()});
@@ -72,10 +72,16 @@ void add_claim(Explanation& explanation, const JobInfo& job) {
       {.at = *job.started_at, .what = "claimed", .why = next_trigger(job, job.attempt), .detail = claim.str()});
 }
 
+// Its reason in words, where there are such: of a dependency that was not met, which one.
+std::string_view told_reason(const JobInfo& job) {
+  return job.last_error_code == job.reason ? std::string_view(job.last_error) : std::string_view();
+}
+
 void add_finish(Explanation& explanation, const JobInfo& job) {
   if (!job.finished_at) return;
   JsonObject detail;
   detail.text("state", to_string(job.state));
+  if (const std::string_view told = told_reason(job); !told.empty()) detail.text("error", told);
   explanation.steps.push_back({.at = *job.finished_at,
                                .what = "finished",
                                .why = job.reason.empty() ? std::string(to_string(job.state)) : job.reason,
@@ -128,7 +134,8 @@ Explanation explain_job(const JobFacts& facts) {
                       job.last_error.empty() ? "" : ": ", job.last_error);
       break;
     default:
-      explanation.summary = fmt::format("{}{}{}", to_string(job.state), job.reason.empty() ? "" : ": ", job.reason);
+      explanation.summary = fmt::format("{}{}{}{}{}", to_string(job.state), job.reason.empty() ? "" : ": ", job.reason,
+                                        told_reason(job).empty() ? "" : ": ", told_reason(job));
       break;
   }
   return explanation;

@@ -108,6 +108,7 @@ Result<JobInfo> job_info_of(const JobView& view, const RuleBook& rules, Instant 
   const JobRow& row = view.row;
   TRY_ASSIGN(JobOptions options, read_options(row.options));
   TRY_ASSIGN(JobDetail detail, read_detail(row.detail));
+  ToldOccurrence told = told_by(row, view.schedule, options);
   JobInfo info{.id = row.id,
                .tenant = view.lane.tenant,
                .queue = view.lane.queue,
@@ -115,9 +116,10 @@ Result<JobInfo> job_info_of(const JobView& view, const RuleBook& rules, Instant 
                .payload = view.payload,
                .priority = row.priority,
                .state = view.state,
-               .schedule = view.schedule,
-               .subject = row.subject,
-               .slot = row.slot,
+               .schedule = std::move(told.schedule),
+               .subject = std::move(told.subject),
+               .slot = told.slot,
+               .slot_kind = told.slot_kind,
                .run_at = row.run_at,
                .deadline = row.deadline,
                .attempt = view.lease ? view.lease->attempt : row.attempts,
@@ -154,6 +156,7 @@ Result<RunningJob> RunningJobMaker::make(LeasedJob job) {
   running.schedule = std::move(job.schedule);
   running.subject = std::move(job.subject);
   running.slot = job.slot;
+  running.slot_kind = job.slot_kind;
   running.run_at = job.run_at;
   running.deadline = job.deadline;
   running.attempt = job.attempt;

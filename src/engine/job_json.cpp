@@ -66,7 +66,7 @@ void parent_id(JsonObject& object, std::string_view name, const Shown& shown) {
   put(object, name, shown.job->parent ? format_job_id(shown.job->parent) : std::string());
 }
 void slot(JsonObject& object, std::string_view name, const Shown& shown) {
-  put(object, name, shown.job->slot ? slot_text(*shown.job->slot, shown.job->deadline) : std::string());
+  put(object, name, slot_text(shown.job->slot, shown.job->slot_kind));
 }
 void max_attempts(JsonObject& object, std::string_view name, const Shown& shown) {
   if (shown.job->max_attempts) {

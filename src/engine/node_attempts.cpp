@@ -495,7 +495,8 @@ void Node::take_back_of(Round& round, std::string_view tenant, std::string_view 
   round.on_commit.emplace_back(
       [this, tenant = std::string(tenant), schedule = std::string(schedule), only = std::move(only)] {
         take_back([&](const Run& run) {
-          return run.job.tenant == tenant && run.job.schedule == schedule && (!only || run.job.subject == *only);
+          const auto& held = run.job.occurrence_of;
+          return held && run.job.tenant == tenant && run.job.schedule == schedule && (!only || held->subject == *only);
         });
       });
 }

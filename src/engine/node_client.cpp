@@ -119,7 +119,12 @@ Result<EnqueuedJob> NodeClient::rerun(std::string_view tenant, JobId id) {
   if (!like.row.options.empty()) {
     TRY_ASSIGN(options, read_options(like.row.options));
   }
-  // It is no occurrence, and nobody waits for its key.
+  // It is no occurrence, but tells of the one that it repeats; and nobody waits for its key.
+  ToldOccurrence told = told_by(like.row, like.schedule, options);
+  if (!told.schedule.empty()) {
+    options.beside = BesideOccurrence{.schedule = told.schedule, .slot = told.slot, .slot_kind = told.slot_kind};
+  }
+  options.label.clear();
   options.origin = Origin::manual;
   options.parent = like.row.id;
   options.idempotency_key.reset();
@@ -132,18 +137,24 @@ Result<EnqueuedJob> NodeClient::rerun(std::string_view tenant, JobId id) {
                    .payload = like.payload,
                    .priority = like.row.priority,
                    .options = options,
-                   .subject = like.row.subject};
+                   .subject = std::move(told.subject)};
   return write<EnqueuedJob>({tenant, "job.rerun", format_job_id(id)}, [&](Round& round) -> Result<Done<EnqueuedJob>> {
     TRY_ASSIGN(const Enqueued made, std::move(node_.store().jobs().enqueue(std::array{job}).front()));
     return Done<EnqueuedJob>{enqueued(round, job, made), trail_of(job, made)};
   });
 }
 
-Result<JobState> NodeClient::change(std::string_view tenant, JobId id, std::optional<int> priority,
-                                    std::optional<Instant> run_at) {
+Result<JobState> NodeClient::change(std::string_view tenant, JobId id, const JobChange& change) {
   return write<JobState>({tenant, "job.change", format_job_id(id)}, [&](Round& round) -> Result<Done<JobState>> {
-    TRY_ASSIGN(const Changed change, node_.store().jobs().patch(tenant, id, {.priority = priority, .run_at = run_at}));
-    return Done<JobState>{changed(node_, round, tenant, change), trail_of(change.before, change.after)};
+    if (change.limits) TRY(node_.rules().check_limits(tenant, *change.limits));
+    TRY_ASSIGN(const Changed made, node_.store().jobs().patch(tenant, id,
+                                                              {.priority = change.priority,
+                                                               .run_at = change.run_at,
+                                                               .payload = change.payload,
+                                                               .payload_over = {},
+                                                               .retry = change.retry,
+                                                               .limits = change.limits}));
+    return Done<JobState>{changed(node_, round, tenant, made), trail_of(made.before, made.after)};
   });
 }
 

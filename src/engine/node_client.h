@@ -36,8 +36,7 @@ class NodeClient final : public Client {
   Result<JobState> discard(std::string_view tenant, JobId id) override;
   Result<JobState> run_now(std::string_view tenant, JobId id) override;
   Result<EnqueuedJob> rerun(std::string_view tenant, JobId id) override;
-  Result<JobState> change(std::string_view tenant, JobId id, std::optional<int> priority,
-                          std::optional<Instant> run_at) override;
+  Result<JobState> change(std::string_view tenant, JobId id, const JobChange& change) override;
   Result<Explanation> explain(std::string_view tenant, JobId id) override;
 
   Result<BulkInfo> bulk(const BulkRequest& request) override;

@@ -105,10 +105,12 @@ class Planner {
     std::string_view body;
     std::optional<std::int64_t> if_version;
     bool patches = false;  // else it replaces
+    std::string_view actor;
   };
   struct SubjectChanged {
     PutSubject put;
     std::optional<SubjectRow> before;
+    std::optional<EnqueuedJob> triggered;  // the body said so
   };
   Result<SubjectChanged> put_subject(Round& round, const SubjectCall& call);
   // Whether all of them can be; an error says in `line` which one it is about. What is written afterwards may have
@@ -194,8 +196,9 @@ class Planner {
   Result<ScheduleRow> take_effect(Round& round, ScheduleRow row, const ScheduleRow* before);
   Result<void> anchor_only_subject(Round& round, const Ruling& ruling, const SubjectChange& change);
   Result<EnqueuedJob> enqueue(Round& round, NewJob job, const Push& push);
+  Result<void> check_not_running(const ScheduleRow& row, const Schedule& schedule, std::string_view subject);
   Result<EnqueuedJob> run_open_job(Round& round, const ScheduleRow& row, const OpenJobRow& open,
-                                   std::optional<int> priority, const Push& push);
+                                   const Client::TriggerOptions& options, const Push& push);
   // Of checks: now, or as soon as the one `behind` which it is made has ended.
   Result<EnqueuedJob> make_check(Round& round, const Ruling& ruling, const SubjectRow& subject,
                                  const Client::TriggerOptions& options, const Push& push, JobId behind);
@@ -204,6 +207,8 @@ class Planner {
 
   // ---- Subjects ----
   Result<ScheduleRow> with_fan_out(std::string_view tenant, std::string_view name, CompiledPtr& compiled);
+  Result<void> check_times_of(const Ruling& ruling, const SubjectText& text, Instant now);
+  Result<void> check_can_run(Round& round, const Ruling& ruling, const SubjectText& text);
   Result<void> check_cursor_of(const Ruling& ruling, const SubjectText& text, const SubjectRow& known, Instant now);
   Result<PutSubject> change_subject(Round& round, const Ruling& ruling, const SubjectText& text, SubjectRow known);
   Result<PutSubject> make_subject(Round& round, const Ruling& ruling, const SubjectText& text);

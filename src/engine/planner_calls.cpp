@@ -150,7 +150,8 @@ Result<void> Planner::check_definition(const Put& put, const Schedule& schedule,
 }
 
 Result<Planner::PutSchedule> Planner::put(Round& round, const Put& put) {
-  TRY_ASSIGN(const Schedule schedule, parse_schedule(put.definition));
+  TRY_ASSIGN(Schedule schedule, parse_schedule(put.definition));
+  TRY(settle_times(schedule, rules_.zone_of(put.tenant)));
   const auto known = store_.plans().schedule(put.tenant, schedule.name);
   const ScheduleRow* const before = known ? &*known : nullptr;
   TRY(check_definition(put, schedule, before, round.now));
@@ -260,6 +261,19 @@ Result<EnqueuedJob> Planner::enqueue(Round& round, NewJob job, const Push& push)
   return EnqueuedJob{.id = made.id, .deduplicated = made.deduplicated, .state = made.state};
 }
 
+// What is to be run now may be running. Under the other policies a run by hand overlaps with nothing: it counts for no
+// occurrence.
+Result<void> Planner::check_not_running(const ScheduleRow& row, const Schedule& schedule, std::string_view subject) {
+  const bool runs_open_job =
+      plans_by_subject(schedule.trigger) && !std::holds_alternative<WindowsTrigger>(schedule.trigger);
+  if (!runs_open_job && schedule.overlap != OverlapPolicy::skip) return {};
+  TRY_ASSIGN(const std::vector<OpenJobRow> open, store_.plans().open_jobs(row.id, subject));
+  const auto running = std::ranges::find(open, JobState::processing, &OpenJobRow::state);
+  if (running == open.end()) return {};
+  return failed(ErrorCode::job_already_running,
+                fmt::format("schedule {} is running already: job {}", quoted(row.name), format_job_id(running->id)));
+}
+
 Result<EnqueuedJob> Planner::trigger(Round& round, std::string_view tenant, std::string_view name,
                                      const Client::TriggerOptions& options, const Push& push) {
   TRY_ASSIGN(const ScheduleRow row, store_.plans().schedule(tenant, name));
@@ -273,12 +287,14 @@ Result<EnqueuedJob> Planner::trigger(Round& round, std::string_view tenant, std:
     return failed(ErrorCode::conflict, fmt::format("schedule {} has no fan_out, and so no subject {}", quoted(name),
                                                    quoted(options.subject)));
   }
-  if ((options.window_start || options.window_end) && !std::holds_alternative<WindowsTrigger>(schedule.trigger)) {
+  const bool names_window = options.window_start || options.window_end;
+  if ((names_window || options.mode) && !std::holds_alternative<WindowsTrigger>(schedule.trigger)) {
     auto refused = invalid_configuration(
         fmt::format("schedule {} is of the kind {} and has no windows", quoted(name), kind_of(schedule.trigger)));
-    return std::unexpected(about_field("window_start", std::move(refused).error()));
+    return std::unexpected(about_field(names_window ? "window_start" : "mode", std::move(refused).error()));
   }
   if (!plans_by_subject(schedule.trigger) && !schedule.fan_out) {
+    TRY(check_not_running(row, schedule, kOnlySubject));
     NewJob job = manual_job(tenant, schedule, kOnlySubject, options.payload, options.priority);
     if (!push.key.empty()) job.options.idempotency_key = push.key;
     return enqueue(round, std::move(job), push);
@@ -315,8 +331,9 @@ Result<void> Planner::expect_at(Round& round, const Ruling& ruling, std::string_
 Result<EnqueuedJob> Planner::trigger_subject(Round& round, const Ruling& ruling, const SubjectRow& subject,
                                              const Client::TriggerOptions& options, const Push& push) {
   const Schedule& schedule = ruling.compiled.schedule;
-  TRY_ASSIGN(const auto facts, subjects_.facts_of(ruling, subject, round.now));
+  TRY_ASSIGN(auto facts, subjects_.facts_of(ruling, subject, round.now));
   if (std::holds_alternative<WindowsTrigger>(schedule.trigger)) {
+    if (options.mode) facts.plan.overrides.mode = options.mode;
     if (!options.window_start || !options.window_end) {
       return invalid_field("window_start", "a window is run by hand by its window_start and window_end: give both");
     }
@@ -331,20 +348,16 @@ Result<EnqueuedJob> Planner::trigger_subject(Round& round, const Ruling& ruling,
     TRY_ASSIGN(open, store_.plans().open_jobs(subject.schedule, subject.subject));
   }
   if (!open.empty()) {
-    if (options.payload) {
-      return failed(ErrorCode::conflict,
-                    fmt::format("job {} of {} is open, and would be run as it is: it cannot get another payload",
-                                format_job_id(open.back().id), quoted(subject.subject)));
-    }
     // A check that runs may have looked already: what is pushed now would be lost on it.
     if (is_check && !push.key.empty() && open.back().state == JobState::processing) {
       return make_check(round, ruling, subject, options, push, open.back().id);
     }
-    TRY_ASSIGN(const EnqueuedJob run, run_open_job(round, ruling.row, open.back(), options.priority, push));
+    TRY_ASSIGN(const EnqueuedJob run, run_open_job(round, ruling.row, open.back(), options, push));
     if (is_check && push.expected_at) TRY(expect_at(round, ruling, subject.subject, *push.expected_at));
     return run;
   }
   if (is_check) return make_check(round, ruling, subject, options, push, {});
+  TRY(check_not_running(ruling.row, schedule, subject.subject));
   return enqueue(
       round,
       manual_job(ruling.row.tenant, schedule, subject.subject, options.payload, options.priority, facts.plan.overrides),
@@ -360,20 +373,20 @@ Result<EnqueuedJob> Planner::make_check(Round& round, const Ruling& ruling, cons
   }
   TRY_ASSIGN(const Enqueued made, subjects_.check_now(round, ruling, known, behind, [&](NewJob& check) {
     check.priority = options.priority.value_or(kPriorityManual);
-    if (options.payload) check.payload = *options.payload;
+    if (options.payload) check.payload = merge_payload(check.payload, *options.payload);
     apply(push, check);
   }));
   return EnqueuedJob{.id = made.id, .deduplicated = false, .state = made.state};
 }
 
 Result<EnqueuedJob> Planner::run_open_job(Round& round, const ScheduleRow& row, const OpenJobRow& open,
-                                          std::optional<int> priority, const Push& push) {
+                                          const Client::TriggerOptions& options, const Push& push) {
   JobStore& jobs = store_.jobs();
   JobPatch patch;
   JobState state = open.state;
   // One that waits for a check to end, because of an earlier push, goes on waiting.
   if (open.state == JobState::waiting && !push.key.empty()) {
-    patch.priority = priority;
+    patch.priority = options.priority;
   } else {
     const JobAction action = open.state == JobState::dlq ? JobAction::retry : JobAction::run_now;
     TRY_ASSIGN(const Changed changed, std::move(jobs.act(row.tenant, action, std::array{open.id}).front()));
@@ -381,13 +394,16 @@ Result<EnqueuedJob> Planner::run_open_job(Round& round, const ScheduleRow& row, 
     state = changed.state;
     // Somebody waits for it: it is not later in turn than what is made by hand.
     const int now = changed.after.priority;
-    const int wanted = priority.value_or(kPriorityManual);
-    if (priority ? now != wanted : now > wanted) patch.priority = wanted;
+    const int wanted = options.priority.value_or(kPriorityManual);
+    if (options.priority ? now != wanted : now > wanted) patch.priority = wanted;
   }
-  patch.over_payload = push.payload;
-  patch.over_meta = push.meta;
+  patch.payload_over = options.payload;
+  if (!push.payload.empty()) {
+    patch.payload_over = patch.payload_over ? merge_payload(*patch.payload_over, push.payload) : push.payload;
+  }
+  if (!push.meta.empty()) patch.meta_over = push.meta;
   const bool can_change = state == JobState::queued || state == JobState::waiting;
-  if (can_change && (patch.priority || !patch.over_payload.empty() || !patch.over_meta.empty())) {
+  if (can_change && (patch.priority || patch.payload_over || patch.meta_over)) {
     TRY_ASSIGN(const Changed patched, jobs.patch(row.tenant, open.id, patch));
     round.add_ready(patched.ready);
   }

@@ -24,14 +24,14 @@ bool is_by_hand(const LeasedJob& job) {
 }  // namespace
 
 Result<void> Planner::parent_done(Round& round, const LeasedJob& parent) {
-  if (parent.schedule.empty() || !parent.slot) return {};
+  if (!parent.occurrence_of || !parent.slot) return {};
   const auto found = followers_.find({parent.tenant, parent.schedule});
   if (found == followers_.end() || is_by_hand(parent)) return {};
   for (const ScheduleId id : found->second) {
     const auto row = store_.plans().schedule(id);
     if (!row || !runs_at(*row, round.now)) continue;
     const auto compiled = compiler_.compile(*row);
-    const auto subject = store_.plans().subject(id, parent.subject);
+    const auto subject = store_.plans().subject(id, parent.occurrence_of->subject);
     if (!compiled || !subject || !subject->enabled) continue;
     // What is stored decides: it may have been edited in this very round.
     const AfterTrigger* after = after_of((*compiled)->schedule);
@@ -53,11 +53,11 @@ Result<void> Planner::parent_done(Round& round, const LeasedJob& parent) {
 }
 
 Result<void> Planner::subject_learnt(Round& round, const LeasedJob& job) {
-  if (job.schedule.empty() || !job.slot) return {};
+  if (!job.occurrence_of) return {};
   const auto row = store_.plans().schedule(job.tenant, job.schedule);
   if (!row) return {};
   const auto compiled = compiler_.compile(*row);
-  auto subject = store_.plans().subject(row->id, job.subject);
+  auto subject = store_.plans().subject(row->id, job.occurrence_of->subject);
   if (!compiled || !subject || !subject->next_at) return {};
   if (!std::holds_alternative<AdaptiveTrigger>((*compiled)->schedule.trigger)) return {};
   return learnt(round, {*row, **compiled}, *std::move(subject));
@@ -99,7 +99,8 @@ Result<void> Planner::follow_slot(Round& round, const FinalizedSlot& slot) {
   if (!row || !subject) return {};
   const auto compiled = compiler_.compile(*row);
   if (!compiled) return {};
-  const auto job = on_cutoff_job(row->tenant, (*compiled)->schedule, slot.subject, overrides_of(*subject), slot.job);
+  const auto job = on_cutoff_job(row->tenant, (*compiled)->schedule, slot.subject, overrides_of(*subject),
+                                 {.slot = slot.slot, .parent = slot.job});
   if (!job) return {};
   const auto made = subjects_.enqueue(round, *job);
   // It was checked when the schedule was put; a refusal must not hold up the outcome.

@@ -81,9 +81,40 @@ Result<Planner::SubjectChanged> Planner::put_subject(Round& round, const Subject
     TRY(rules_.check_limits(call.tenant, *text.overrides.limits, before.limits.value_or(std::vector<std::string>())));
   }
   if (known) TRY(check_cursor_of(ruling, text, *known, round.now));
-  TRY_ASSIGN(PutSubject put, known ? change_subject(round, ruling, text, *known) : make_subject(round, ruling, text));
+  TRY(check_times_of(ruling, text, round.now));
+  if (text.trigger) TRY(check_can_run(round, ruling, text));
+  SubjectChanged changed{.put = {}, .before = known ? std::optional(*known) : std::nullopt, .triggered = {}};
+  TRY_ASSIGN(changed.put, known ? change_subject(round, ruling, text, *known) : make_subject(round, ruling, text));
   TRY(remember(round, row));
-  return SubjectChanged{.put = std::move(put), .before = known ? std::optional(*known) : std::nullopt};
+  if (text.trigger) {
+    Client::TriggerOptions options;
+    options.subject = text.subject;
+    const Push by{.key = {}, .said = {}, .created_by = std::string(call.actor), .meta = {}, .expected_at = {}};
+    TRY_ASSIGN(changed.triggered, trigger(round, call.tenant, call.schedule, options, by));
+    TRY_ASSIGN(changed.put.row, store_.plans().subject(row.id, text.subject));
+  }
+  return changed;
+}
+
+// The rule may have no time by its own start, or in its own zone.
+Result<void> Planner::check_times_of(const Ruling& ruling, const SubjectText& text, Instant now) {
+  if (!ruling.compiled.timetable || !(text.overrides.timezone || text.overrides.start)) return {};
+  const SubjectRow draft{.schedule = ruling.row.id, .subject = text.subject};
+  TRY(subjects_.bare_facts(ruling, draft, text.overrides, now));
+  return {};
+}
+
+// Asked before anything is written: what a call does, it does wholly or not at all.
+Result<void> Planner::check_can_run(Round& round, const Ruling& ruling, const SubjectText& text) {
+  const Schedule& schedule = ruling.compiled.schedule;
+  TRY(check_not_running(ruling.row, schedule, text.subject));
+  if (!std::holds_alternative<AdaptiveTrigger>(schedule.trigger)) return {};
+  const bool is_over = schedule.ends_at && *schedule.ends_at < round.now;
+  if (!text.overrides.enabled || is_over) {
+    return failed(ErrorCode::conflict, fmt::format("subject {} cannot be run now: {}", quoted(text.subject),
+                                                   is_over ? "its schedule has ended" : "it is to be disabled"));
+  }
+  return {};
 }
 
 Result<void> Planner::check_cursor_of(const Ruling& ruling, const SubjectText& text, const SubjectRow& known,
@@ -207,11 +238,7 @@ Result<void> Planner::check_import(Round& round, std::string_view tenant, std::s
       TRY(check_subject_name(text.subject));
       TRY(check_subject(text, compiled->schedule, rules_.windows()));
       if (text.overrides.limits) TRY(rules_.check_limits(tenant, *text.overrides.limits));
-      if (text.overrides.timezone && compiled->timetable) {
-        // The rule may have no time in this zone.
-        const SubjectRow draft{.schedule = row.id, .subject = text.subject};
-        TRY(subjects_.bare_facts(ruling, draft, text.overrides, round.now));
-      }
+      TRY(check_times_of(ruling, text, round.now));
       if (!known[i]) return {};
       return check_cursor_of(ruling, text, *known[i], round.now);
     }();

@@ -9,6 +9,7 @@ Result<CompiledPtr> ScheduleCompiler::compile_once(const ScheduleRow& row) const
   auto compiled = std::make_shared<CompiledSchedule>();
   Schedule& schedule = compiled->schedule;
   TRY_ASSIGN(schedule, parse_schedule(row.definition));
+  TRY(settle_times(schedule, rules_.zone_of(row.tenant)));
   fill(schedule.job, rules_.job_defaults());
   if (schedule.on_cutoff) fill(*schedule.on_cutoff, rules_.job_defaults());
   fill(schedule, rules_.windows());

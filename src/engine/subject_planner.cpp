@@ -111,13 +111,14 @@ Result<SubjectPlanner::Facts> SubjectPlanner::bare_facts(const Ruling& ruling, c
                        .zone = compiled.zone,
                        .cursor = subject.cursor},
               .cadence = {}};
-  if (facts.plan.overrides.timezone) {
-    TRY_ASSIGN(facts.plan.zone, zone_of(compiled.schedule, facts.plan.overrides, compiled.zone));
-    if (compiled.timetable) {
-      TRY_ASSIGN(Timetable own, timetable_in(compiled.schedule, facts.plan.zone, compiled.created_at));
-      facts.own = std::make_unique<Timetable>(std::move(own));
-      facts.plan.timetable = facts.own.get();
-    }
+  const SubjectOverrides& own = facts.plan.overrides;
+  if (own.timezone) {
+    TRY_ASSIGN(facts.plan.zone, zone_of(compiled.schedule, own, compiled.zone));
+  }
+  if (compiled.timetable && (own.timezone || own.start)) {
+    TRY_ASSIGN(Timetable timetable, timetable_for(compiled.schedule, own, facts.plan.zone, compiled.created_at));
+    facts.own = std::make_unique<Timetable>(std::move(timetable));
+    facts.plan.timetable = facts.own.get();
   }
   if (std::holds_alternative<AdaptiveTrigger>(compiled.schedule.trigger)) {
     TRY_ASSIGN(const SubjectState state, read_subject_state(subject));

@@ -57,7 +57,7 @@ class SubjectPlanner {
 
   // What plans are made from, and what they lean on.
   struct Facts {
-    std::unique_ptr<Timetable> own;  // of a subject with a zone of its own
+    std::unique_ptr<Timetable> own;  // of a subject with a zone or a start of its own
     PlanFacts plan;
     std::string cadence;  // as it is stored
   };

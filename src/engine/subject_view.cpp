@@ -64,6 +64,7 @@ Result<SubjectView> view_subject(StoreReader& reader, const RuleBook& rules, con
   SubjectView view{.row = row};
   TRY_ASSIGN(view.schedule, parse_schedule(row.definition));
   if (!name.empty() && !view.schedule.fan_out) return has_no_fan_out(row.name);
+  TRY(settle_times(view.schedule, rules.zone_of(row.tenant)));
   fill(view.schedule, rules.windows());
   fill(view.schedule.job, rules.job_defaults());
   if (!name.empty() || !view.schedule.fan_out) {
@@ -83,7 +84,7 @@ Result<SubjectView> view_subject(StoreReader& reader, const RuleBook& rules, con
   }
   TRY_ASSIGN(view.zone, zone_of(view.schedule, view.overrides, rules.zone_of(row.tenant)));
   if (has_timetable(view.schedule)) {
-    TRY_ASSIGN(view.timetable, timetable_in(view.schedule, view.zone, row.created_at));
+    TRY_ASSIGN(view.timetable, timetable_for(view.schedule, view.overrides, view.zone, row.created_at));
   }
   return view;
 }

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "core/job_id.h"
 #include "core/json_members.h"
+#include "core/retry_json.h"
 #include "engine/bulk.h"
 #include "store/subject_text.h"
 
@@ -22,6 +23,13 @@ std::string json_of(const JobStanding& standing) {
   object.text("state", to_string(standing.state)).integer("priority", standing.priority);
   put(object, "run_at", standing.run_at);
   object.boolean("cancel_requested", standing.cancel_requested);
+  if (standing.payload) object.raw(kHiddenField, *standing.payload);
+  if (standing.retry) object.raw("retry", *standing.retry ? format_retry_json(**standing.retry) : "null");
+  if (standing.limits) {
+    JsonArray limits;
+    for (const std::string& limit : *standing.limits) limits.raw(json_string(limit));
+    object.raw("limits", limits.str());
+  }
   return object.str();
 }
 
@@ -130,6 +138,7 @@ AuditDetail trail_of(const Client::TriggerOptions& options, const EnqueuedJob& m
   if (options.payload) fields.raw(kHiddenField, "true");
   if (options.window_start) put(fields, "window_start", options.window_start);
   if (options.window_end) put(fields, "window_end", options.window_end);
+  if (options.mode) fields.text("mode", *options.mode);
   return new_fields(fields);
 }
 

@@ -38,7 +38,7 @@ std::string job_field(std::string_view name, const RunningJob& job) {
   if (name == "run_at") return format_instant(job.run_at);
   if (name == "schedule") return job.schedule;
   if (name == "subject") return job.subject;
-  return job.slot ? slot_text(*job.slot, job.deadline) : std::string();
+  return slot_text(job.slot, job.slot_kind);
 }
 
 JsonValue step_into(const JsonValue& value, std::string_view step) {

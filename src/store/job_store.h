@@ -46,6 +46,7 @@ struct Enqueued {
   ReadyJob ready;           // if it is queued
   bool was_stored = false;  // nothing was made: this is how the job stands that is there already
   std::string reason;       // of one that was made and has ended at once
+  std::string error;        // the same in words, if there is more to say
 };
 
 // A queued job that has left its place otherwise than by a claim: it has ended, or stands at another time or priority.
@@ -79,11 +80,14 @@ struct LeasedJob {
   Instant lease_until;
   Duration lease{};
   Duration timeout{};
+  // For reading: of its own occurrence, or of the one that it stands beside.
   std::string schedule;
   std::string subject;
   std::optional<Instant> slot;
-  std::string options;  // JSON of what differs from the defaults; "" if nothing does
-  bool ahead = false;   // claimed ahead of a free slot
+  SlotKind slot_kind = SlotKind::instant;
+  std::optional<SubjectKey> occurrence_of;  // whose slot it holds; nothing: it counts for none (invariant 1)
+  std::string options;                      // JSON of what differs from the defaults; "" if nothing does
+  bool ahead = false;                       // claimed ahead of a free slot
   std::string worker;
   Instant claimed_at;
   std::string detail;          // JSON of what happened so far; "" if nothing did
@@ -113,6 +117,10 @@ struct JobStanding {
   int priority = kPriorityDefault;
   Instant run_at;
   bool cancel_requested = false;
+  // Of `patch`, what it names.
+  std::optional<std::string> payload;
+  std::optional<std::optional<RetryPolicy>> retry;
+  std::optional<std::vector<std::string>> limits;
   friend bool operator==(const JobStanding&, const JobStanding&) = default;
 };
 
@@ -252,12 +260,15 @@ enum class JobAction : std::uint8_t {
   run_now,  // a queued one, whatever its time
 };
 
+// What is not named stays.
 struct JobPatch {
   std::optional<int> priority;
   std::optional<Instant> run_at;
-  // JSON objects that are laid over what is there, member by member; "": it stays. What is no object is replaced.
-  std::string over_payload = {};
-  std::string over_meta = {};
+  std::optional<std::string> payload;               // instead of the whole that is there
+  std::optional<std::string> payload_over;          // merged over what is there, top level by top level
+  std::optional<std::string> meta_over;             // likewise
+  std::optional<std::optional<RetryPolicy>> retry;  // nothing in it: the default
+  std::optional<std::vector<std::string>> limits;
 };
 
 // How far one step of bulk work goes.
@@ -356,6 +367,8 @@ class JobStore {
 
   // By id, of one tenant: a foreign id is `not_found` like an absent one (invariant 28).
   virtual std::vector<Result<Changed>> act(std::string_view tenant, JobAction action, std::span<const JobId> jobs) = 0;
+  // One that is queued or waits: one that a worker has is `job_already_running`, any other `conflict`. A delivery is
+  // tried again as its schedule says: another `retry` is `invalid_configuration`.
   virtual Result<Changed> patch(std::string_view tenant, JobId job, const JobPatch& patch) = 0;
   // The same over all that match, above `after`. Call again until the end.
   virtual Result<BulkStep> act_on(const JobFilter& filter, JobAction action, JobId after, BulkBounds bounds) = 0;

@@ -8,6 +8,8 @@ namespace carillon {
 namespace {
 
 constexpr std::string_view kUntilDone = "done";
+constexpr std::string_view kBeside = "beside";
+constexpr std::string_view kLabel = "label";
 
 void put_integer(JsonObject& object, std::string_view name, std::int64_t number) {
   if (number != 0) object.integer(name, number);
@@ -55,6 +57,14 @@ std::string write_options(const JobOptions& options) {
     object.integer("unique_until", options.unique_until.duration.count());
   }
   put_text(object, "key", options.key);
+  if (options.beside) {
+    JsonObject beside;
+    beside.text("schedule", options.beside->schedule);
+    put_instant(beside, "slot", options.beside->slot);
+    put_flag(beside, "is_day", options.beside->slot_kind == SlotKind::day);
+    object.raw(kBeside, beside.str());
+  }
+  put_text(object, kLabel, options.label);
   return object.empty() ? std::string() : object.str();
 }
 
@@ -87,7 +97,38 @@ Result<JobOptions> read_options(std::string_view text) {
     options.unique_until = {.until = KeyHold::Until::elapsed, .duration = Duration(*elapsed)};
   }
   options.key = stored.text("key");
+  if (const Json* const beside = json.find(kBeside)) {
+    const StoredObject told(text, *beside);
+    options.beside = BesideOccurrence{.schedule = told.text("schedule"),
+                                      .slot = told.instant("slot"),
+                                      .slot_kind = told.flag("is_day") ? SlotKind::day : SlotKind::instant};
+  }
+  options.label = stored.text(kLabel);
   return options;
+}
+
+ToldOccurrence told_by(const JobRow& row, std::string_view schedule, const JobOptions& options) {
+  ToldOccurrence told{.schedule = std::string(schedule),
+                      .subject = options.label.empty() ? row.subject : options.label,
+                      .slot = row.slot,
+                      .slot_kind = row.slot && row.deadline ? SlotKind::day : SlotKind::instant};
+  if (!options.beside) return told;
+  told.schedule = options.beside->schedule;
+  told.slot = options.beside->slot;
+  told.slot_kind = options.beside->slot_kind;
+  return told;
+}
+
+bool tells_of(const JobFilter& filter, const ToldColumns& row) {
+  const bool by_schedule = !filter.schedule || row.is_of_schedule;
+  const bool by_subject = !filter.subject || row.subject == *filter.subject;
+  const auto has = [&](std::string_view member) { return row.options.find(member) != std::string_view::npos; };
+  if (!has(kBeside) && !has(kLabel)) return by_schedule && by_subject;
+  const auto options = read_options(row.options);
+  if (!options) return false;
+  const bool tells_schedule = by_schedule || (options->beside && options->beside->schedule == *filter.schedule);
+  const bool tells_subject = options->label.empty() ? by_subject : !filter.subject || options->label == *filter.subject;
+  return tells_schedule && tells_subject;
 }
 
 std::string write_detail(const JobDetail& detail) {

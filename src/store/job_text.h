@@ -4,18 +4,39 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/error.h"
 #include "core/job.h"
+#include "store/job_filter.h"
+#include "store/rows.h"
 
 namespace carillon {
 
 // "" if everything is at its default.
 std::string write_options(const JobOptions& options);
 Result<JobOptions> read_options(std::string_view text);
+
+// What a job says that it belongs to: its own occurrence, or the one that it stands beside.
+struct ToldOccurrence {
+  std::string schedule;
+  std::string subject;
+  std::optional<Instant> slot;
+  SlotKind slot_kind = SlotKind::instant;
+};
+// `schedule` is the name of the row's.
+ToldOccurrence told_by(const JobRow& row, std::string_view schedule, const JobOptions& options);
+
+// Whether a job says that it belongs to the schedule and the subject that a filter names.
+struct ToldColumns {
+  bool is_of_schedule = false;  // the row's own is the filter's
+  std::string_view subject;
+  std::string_view options;
+};
+bool tells_of(const JobFilter& filter, const ToldColumns& row);
 
 struct LastError {
   std::string code;

@@ -213,14 +213,14 @@ TEST_P(StoreContract, PayloadAndMetaCanBeLaidOver) {
   const std::string push(100'000, 'p');  // longer than what stands in a row
   for (const std::string& text : {std::string("short"), push, std::string("short again")}) {
     const Changed changed = value_of(jobs().patch(
-        kTenant, id, {.over_payload = R"({"b":")" + text + R"("})", .over_meta = R"({"hook":")" + text + R"("})"}));
+        kTenant, id, {.payload_over = R"({"b":")" + text + R"("})", .meta_over = R"({"hook":")" + text + R"("})"}));
     EXPECT_EQ(changed.state, JobState::queued);
     EXPECT_EQ(view(id).payload, R"({"a":1,"b":")" + text + R"("})");
     EXPECT_EQ(value_of(read_options(view(id).row.options)).meta, R"({"team":"x","hook":")" + text + R"("})");
   }
   const LeasedJob leased = claim_one(id);
   EXPECT_EQ(leased.payload, R"({"a":1,"b":"short again"})");
-  EXPECT_EQ(error_of(jobs().patch(kTenant, id, {.over_payload = "{}"})).code, ErrorCode::job_already_running);
+  EXPECT_EQ(error_of(jobs().patch(kTenant, id, {.payload_over = "{}"})).code, ErrorCode::job_already_running);
 }
 
 TEST_P(StoreContract, APayloadThatWouldBecomeTooLongIsLeftAlone) {
@@ -228,7 +228,7 @@ TEST_P(StoreContract, APayloadThatWouldBecomeTooLongIsLeftAlone) {
   one.payload = R"({"a":1})";
   const JobId id = enqueue(one);
   const std::string big = R"({"b":")" + std::string(kPayloadBytesMax - 10, 'x') + R"("})";
-  EXPECT_EQ(error_of(jobs().patch(kTenant, id, {.over_payload = big})).code, ErrorCode::invalid_request);
+  EXPECT_EQ(error_of(jobs().patch(kTenant, id, {.payload_over = big})).code, ErrorCode::invalid_request);
   EXPECT_EQ(view(id).payload, R"({"a":1})");
 }
 
@@ -246,6 +246,57 @@ TEST_P(StoreContract, AWaitingJobCanBeChangedAndWaitsOn) {
   EXPECT_EQ(answer.ready.at(0).priority, 1);
 }
 
+TEST_P(StoreContract, TheWorkOfAJobCanBeChanged) {
+  NewJob asked = doubling_job();
+  asked.options.tags = {"kept"};
+  const JobId id = enqueue(asked);
+  const std::string large = "\"" + std::string(100'000, 'x') + "\"";
+  value_of(jobs().patch(kTenant, id, {.payload = large}));
+  EXPECT_EQ(view(id).payload, large);
+  value_of(jobs().patch(kTenant, id, {.payload = R"({"a": 1, "b": {"c": 2}})"}));
+  EXPECT_EQ(view(id).payload, R"({"a": 1, "b": {"c": 2}})");
+  value_of(jobs().patch(kTenant, id, {.payload_over = R"({"b": {"d": 3}})"}));
+  EXPECT_EQ(view(id).payload, R"({"a":1,"b":{"d": 3}})");
+  const Changed changed = value_of(
+      jobs().patch(kTenant, id, {.retry = RetryPolicy(RetryNone{}), .limits = std::vector<std::string>{"smtp"}}));
+  ASSERT_THAT(changed.ready, SizeIs(1)) << "its place is judged anew";
+  EXPECT_TRUE(changed.ready[0].has_options);
+  EXPECT_EQ(changed.before.limits, std::vector<std::string>());
+  EXPECT_EQ(changed.after.limits, std::vector<std::string>{"smtp"});
+  const JobOptions options = value_of(read_options(view(id).row.options));
+  EXPECT_EQ(options.retry, RetryPolicy(RetryNone{}));
+  EXPECT_THAT(options.tags, ElementsAre("kept"));
+  EXPECT_EQ(claim_one(id).payload, R"({"a":1,"b":{"d": 3}})");
+}
+
+TEST_P(StoreContract, AnIdempotencyKeyStaysWithWhatWasSaidThough) {  // invariant 17
+  NewJob asked = job();
+  asked.payload = "1";
+  asked.options.idempotency_key = "k";
+  const JobId id = enqueue(asked);
+  value_of(jobs().patch(kTenant, id, {.payload = "2"}));
+
+  EXPECT_EQ(enqueue(asked), id);
+  asked.payload = "2";
+  EXPECT_EQ(error_of(try_enqueue(asked)).code, ErrorCode::idempotency_conflict);
+}
+
+TEST_P(StoreContract, ADeliveryIsTriedAgainAsItsScheduleSays) {
+  const ScheduleId id = schedule();
+  put_subject(id, {.subject = ""});
+  NewJob day = occurrence_job(now());
+  day.deadline = now() + 1h;
+  Advance step;
+  step.schedule = id;
+  step.version = subject_of(id).version;
+  step.jobs = {day};
+  const JobId open = advance(step).jobs.at(0).id;
+
+  EXPECT_EQ(error_of(jobs().patch(kTenant, open, {.retry = RetryPolicy(RetryNone{})})).code,
+            ErrorCode::invalid_configuration);
+  EXPECT_TRUE(jobs().patch(kTenant, open, {.payload = "1"}));
+}
+
 TEST_P(StoreContract, AChangeThatCannotBeIsRefused) {
   const JobId running = enqueue(job());
   claim_one(running);
@@ -255,6 +306,8 @@ TEST_P(StoreContract, AChangeThatCannotBeIsRefused) {
   EXPECT_EQ(error_of(jobs().patch(kTenant, running, {.priority = 1})).code, ErrorCode::job_already_running);
   EXPECT_EQ(error_of(jobs().patch(kTenant, parked, {.priority = 1})).code, ErrorCode::conflict);
   EXPECT_EQ(error_of(jobs().patch(kTenant, queued, {.priority = 6})).code, ErrorCode::invalid_request);
+  EXPECT_EQ(error_of(jobs().patch(kTenant, queued, {.payload = "{"})).code, ErrorCode::invalid_request);
+  EXPECT_EQ(error_of(jobs().patch(kTenant, running, {.payload = "1"})).code, ErrorCode::job_already_running);
   EXPECT_EQ(error_of(jobs().patch(kTenant, jobs().new_job_id(), {})).code, ErrorCode::not_found);
   EXPECT_EQ(view(queued).row.priority, 3);
 }

@@ -58,6 +58,29 @@ TEST_P(StoreContract, ADependentFiresOncePerSuccessOfItsParent) {  // invariant 
   EXPECT_THAT(all_ids(), SizeIs(2));
 }
 
+TEST_P(StoreContract, ADependentSaysThatItsParentsCausedIt) {
+  const auto options_of = [&](JobId id) { return value_of(read_options(view(id).row.options)); };
+  const JobId first = enqueue(job());
+  const JobId second = enqueue(job());
+  const JobOptions child = options_of(enqueue(after({second, first})));
+  EXPECT_EQ(child.origin, Origin::dependent);
+  EXPECT_EQ(child.parent, second) << "the first that is named";
+  NewJob planned = after({first});
+  planned.options.origin = Origin::scheduled;
+
+  EXPECT_EQ(options_of(enqueue(planned)).origin, Origin::scheduled) << "what is said otherwise stays";
+}
+
+TEST_P(StoreContract, ADependentOfAJobThatHasEndedOtherwiseNamesIt) {
+  const JobId parent = enqueue(job());
+  act(JobAction::cancel, parent);
+  const Enqueued child = enqueued(after({done_job(job()), parent}));
+
+  EXPECT_EQ(child.state, JobState::cancelled);
+  EXPECT_EQ(child.reason, "dependency_not_met");
+  EXPECT_EQ(child.error, "job " + format_job_id(parent) + ", which it depends on, ended as cancelled");
+}
+
 TEST_P(StoreContract, AFailedAttemptOfAParentFiresNothing) {  // invariant 31
   const JobId parent = enqueue(doubling_job());
   const JobId child = enqueue(after({parent}));
@@ -107,10 +130,18 @@ TEST_P(StoreContract, AParentThatEndsOtherwiseCancelsItsDependents) {  // invari
   clock().advance(1s);
   finish_overdue();
 
-  for (const JobId id : {after_cancelled, after_discarded, after_skipped, after_cutoff}) {
+  const auto expect_named = [&](JobId id, JobId parent, std::string_view end) {
     EXPECT_EQ(state(id), JobState::cancelled);
     EXPECT_EQ(detail(id).reason, "dependency_not_met");
-  }
+    ASSERT_TRUE(detail(id).last_error);
+    EXPECT_EQ(detail(id).last_error->code, "dependency_not_met");
+    EXPECT_EQ(detail(id).last_error->message,
+              "job " + format_job_id(parent) + ", which it depends on, ended as " + std::string(end));
+  };
+  expect_named(after_cancelled, cancelled, "cancelled");
+  expect_named(after_discarded, discarded, "cancelled");
+  expect_named(after_skipped, nothing_to_do, "skipped");
+  expect_named(after_cutoff, cut_off, "cutoff_reached");
   expect_counts_agree();
 }
 

@@ -189,6 +189,8 @@ TEST(ManualJob, BelongsToNoOccurrence) {
   const NewJob told = manual_job("acme", hourly(), "", "[1]", 5);
   EXPECT_EQ(told.priority, 5);
   EXPECT_EQ(told.payload, "[1]");
+  EXPECT_EQ(manual_job("acme", hourly(), "", R"({"b": 2})", {}).payload, R"({"a":1,"b":2})");
+  EXPECT_EQ(told.options.beside, (BesideOccurrence{.schedule = hourly().name, .slot = {}}));
 }
 
 TEST(FirstTime, LiesAfterNowAndAfterThePosition) {  // invariant 32

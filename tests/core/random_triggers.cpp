@@ -102,7 +102,7 @@ std::string describe(const Trigger& trigger) {
   if (const auto* daily = std::get_if<DailyTrigger>(&trigger)) return "daily " + format_time_of_day(daily->at);
   if (const auto* cron = std::get_if<CronTrigger>(&trigger)) return "cron " + cron->cron;
   if (const auto* rrule = std::get_if<RruleTrigger>(&trigger)) {
-    return fmt::format("rrule {} from {}", rrule->rrule, format_local_seconds(*rrule->start));
+    return fmt::format("rrule {} from {}", rrule->rrule, rrule->start->text());
   }
   if (const auto* weekly = std::get_if<WeeklyTrigger>(&trigger)) {
     std::string text = "weekly";

@@ -18,8 +18,9 @@ TEST(SlotText, ADeliverysIsItsDay) {
 
 TEST(SlotText, OfAJobTheDeadlineTellsThatItIsADelivery) {
   const Instant slot = value_of(parse_instant("2026-03-29T00:00:00Z"));
-  EXPECT_EQ(slot_text(slot, std::optional(slot)), "2026-03-29");
-  EXPECT_EQ(slot_text(slot, std::nullopt), "2026-03-29T00:00:00.000Z");
+  EXPECT_EQ(slot_text(slot, slot_kind_of(slot)), "2026-03-29");
+  EXPECT_EQ(slot_text(slot, slot_kind_of(std::nullopt)), "2026-03-29T00:00:00.000Z");
+  EXPECT_EQ(slot_text(std::nullopt, SlotKind::day), "");
 }
 
 }  // namespace

@@ -212,7 +212,9 @@ TEST(Windows, AManualRunHasItsOwnKeyAndNoOccurrence) {
   EXPECT_FALSE(job.occurrence);
   EXPECT_THAT(job.payload, HasSubstr(R"("trigger":"manual","backfilled":false)"));
   EXPECT_THAT(value_of(manual_window(facts, window, JobId{78}, R"({"a": [1, 2]})", 5)).payload,
-              testing::StartsWith(R"({"a":[1, 2],"window_start":)"));
+              testing::StartsWith(R"({"top":10,"a":[1, 2],"window_start":)"))
+      << "merged over the template's";
+  EXPECT_EQ(job.options.beside, (BesideOccurrence{.schedule = "digest", .slot = window.start}));
   EXPECT_EQ(error_of(manual_window(facts, {.start = kMidnight, .end = kMidnight}, JobId{1}, {}, {})).code,
             ErrorCode::invalid_request);
   EXPECT_EQ(error_of(manual_window(facts, window, JobId{1}, "[1]", {})).code, ErrorCode::invalid_request);

@@ -105,8 +105,8 @@ TEST_P(EngineActions, AJobMovesToAnEarlierAndToALaterTime) {
   const JobId sooner = enqueue({.type = "work", .run_at = in(5h)});
   const JobId later = enqueue({.type = "work", .run_at = in(5min)});
   run_due();
-  EXPECT_TRUE(client().change(kTenant, sooner, std::nullopt, clock.now() + 1min).has_value());
-  EXPECT_TRUE(client().change(kTenant, later, std::nullopt, clock.now() + 10h).has_value());
+  EXPECT_TRUE(client().change(kTenant, sooner, {.run_at = clock.now() + 1min}).has_value());
+  EXPECT_TRUE(client().change(kTenant, later, {.run_at = clock.now() + 10h}).has_value());
   advance(1h);
   EXPECT_EQ(state(sooner), JobState::done);
   EXPECT_EQ(state(later), JobState::queued);
@@ -126,11 +126,11 @@ TEST_P(EngineActions, AnotherPriorityChangesTheOrder) {
   });
   enqueue({.type = "work", .payload = R"("a")", .run_at = in(1min)});
   const JobId b = enqueue({.type = "work", .payload = R"("b")", .run_at = in(1min)});
-  EXPECT_TRUE(client().change(kTenant, b, 1, std::nullopt).has_value());
+  EXPECT_TRUE(client().change(kTenant, b, {.priority = 1}).has_value());
   EXPECT_EQ(job(b).priority, 1);
   advance(1min);
   EXPECT_EQ(order, "ba");
-  EXPECT_EQ(error_of(client().change(kTenant, b, 1, std::nullopt)).code, ErrorCode::conflict);
+  EXPECT_EQ(error_of(client().change(kTenant, b, {.priority = 1})).code, ErrorCode::conflict);
 }
 
 TEST_P(EngineActions, ALowerPriorityHoldsForAJobThatIsDueAlready) {
@@ -145,9 +145,9 @@ TEST_P(EngineActions, ALowerPriorityHoldsForAJobThatIsDueAlready) {
   const JobId b = enqueue({.type = "work", .payload = R"("b")"});
   enqueue({.type = "work", .payload = R"("c")"});
   run_due();
-  EXPECT_TRUE(client().change(kTenant, a, 5, std::nullopt).has_value());
-  EXPECT_TRUE(client().change(kTenant, b, 4, std::nullopt).has_value());
-  EXPECT_TRUE(client().change(kTenant, b, 3, std::nullopt).has_value());
+  EXPECT_TRUE(client().change(kTenant, a, {.priority = 5}).has_value());
+  EXPECT_TRUE(client().change(kTenant, b, {.priority = 4}).has_value());
+  EXPECT_TRUE(client().change(kTenant, b, {.priority = 3}).has_value());
   ASSERT_TRUE(client().put_queue(kTenant, "default", R"({"paused":false})").has_value());
   advance(5s);
   EXPECT_EQ(order, "bca");

@@ -117,7 +117,7 @@ TEST_P(Deferrals, WhoLeavesBeforeTheGateOpensIsCountedToo) {
   const JobId cut_off = enqueue({.type = "work", .deadline = at("2026-03-03T02:00:00Z"), .notifies = true});
   advance(1h);
   ASSERT_TRUE(client().cancel(kTenant, cancelled).has_value());
-  ASSERT_TRUE(client().change(kTenant, moved, {}, at("2026-03-03T06:00:00Z")).has_value());
+  ASSERT_TRUE(client().change(kTenant, moved, {.run_at = at("2026-03-03T06:00:00Z")}).has_value());
   go_to("2026-03-03T09:00:00Z");
   ASSERT_EQ(state(cut_off), JobState::cutoff_reached);
   ASSERT_EQ(state(moved), JobState::done);

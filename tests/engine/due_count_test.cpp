@@ -79,14 +79,14 @@ TEST_F(DueCount, TheOneThatWaitsLongestIsOneThatIsThere) {
 
 TEST_F(DueCount, AJobThatMovedStandsOnce) {
   const JobId id = enqueue(1).front();
-  value_of(node.client().change("default", id, 1, std::nullopt));
+  value_of(node.client().change("default", id, {.priority = 1}));
   expect_due(1);
-  value_of(node.client().change("default", id, 3, std::nullopt));
-  value_of(node.client().change("default", id, 1, std::nullopt));
+  value_of(node.client().change("default", id, {.priority = 3}));
+  value_of(node.client().change("default", id, {.priority = 1}));
   expect_due(1);
   value_of(node.client().run_now("default", id));
   expect_due(1);
-  value_of(node.client().change("default", id, std::nullopt, node.clock.now() + 5min));
+  value_of(node.client().change("default", id, {.run_at = node.clock.now() + 5min}));
   expect_due(0);
   value_of(node.client().run_now("default", id));
   expect_due(1);

@@ -149,7 +149,7 @@ std::vector<Reason> reasons(bool pulled) {
                  .learn = [](World& w) { w.learn("global", 40min); }});
   all.push_back(
       {.name = "not_due", .why = "not_due", .end = End::by_time, .after = kNotDueFor, .close = [](World& w, JobId id) {
-         ASSERT_TRUE(w.client().change(kTenant, id, {}, w.now() + kNotDueFor).has_value());
+         ASSERT_TRUE(w.client().change(kTenant, id, {.run_at = w.now() + kNotDueFor}).has_value());
        }});
   all.push_back({.name = "quiet", .why = "quiet_hours", .end = End::by_time, .after = 1h, .close = [](World& w, JobId) {
                    put(w.client().put_settings(kTenant, R"({"quiet_hours":{"start":"11:00","end":"13:00"}})"));

@@ -34,7 +34,7 @@ TEST_P(EngineExplains, AJobThatWaitsForOthers) {
   const JobId parent = enqueue({.type = "work", .run_at = in(1h)});
   const JobId id = enqueue({.type = "work", .depends_on = {parent}});
   EXPECT_EQ(explain(id).summary, "waiting: for 1 other job");
-  EXPECT_THAT(steps(id), ElementsAre("created:api", "held:dependency"));
+  EXPECT_THAT(steps(id), ElementsAre("created:dependent", "held:dependency"));
 }
 
 TEST_P(EngineExplains, ARetriedJobWithItsAttempts) {

@@ -71,7 +71,7 @@ TEST_P(ShownInstants, OfJobsThatWereAskedForLater) {
   }
   const JobId moved = enqueue({.type = "work", .run_at = in(8h)});
   go_between();
-  ASSERT_TRUE(client().change(kTenant, moved, std::nullopt, exact + 60s + 5us).has_value());
+  ASSERT_TRUE(client().change(kTenant, moved, {.run_at = exact + 60s + 5us}).has_value());
   expect_happens_at(shown(json(moved), "run_at"), [&] { return state(moved) == JobState::done; }, "a changed run_at");
 }
 

@@ -77,7 +77,7 @@ TEST_P(PullWords, PriorityThenTimeDecidesInALane) {
 TEST_P(PullWords, AChangedPriorityCountsOnce) {
   const JobId first = enqueue({.type = "mail"});
   const JobId second = enqueue({.type = "mail"});
-  value_of(node->client().change("default", second, 1, std::nullopt));
+  value_of(node->client().change("default", second, {.priority = 1}));
   EXPECT_THAT(ids_of(node.lease({.limit = 9})), ElementsAre(second, first));
 }
 

@@ -109,7 +109,7 @@ TEST_F(Recovery, ASweepRepairsNothingThatItsOwnRoundIsAboutToPlan) {  // invaria
 TEST_F(Recovery, APriorityThatIsNotStoredIsForgotten) {  // invariant 5
   const JobId job = node.enqueue({.type = "work", .run_at = in(1h)});
   node.commits().next(CommitFault::unavailable);
-  EXPECT_FALSE(node.client().change("default", job, 2, std::nullopt));
+  EXPECT_FALSE(node.client().change("default", job, {.priority = 2}));
   node.pass(1h);
   EXPECT_EQ(node.run_due(), 1U);
   EXPECT_EQ(node.job(job).state, JobState::done);

@@ -8,6 +8,7 @@
 
 #include "core/job_fields.h"
 #include "core/job_template.h"
+#include "core/retry_json.h"
 #include "engine/job_info.h"
 #include "server/api/tenants.h"
 
@@ -18,6 +19,7 @@ namespace {
 constexpr auto kJobFields =
     joined_fields(kTemplateFields, field_names("run_at", "delay", "deadline", "idempotency_key", "unique_until",
                                                "depends_on", "run_anyway", "subject"));
+constexpr auto kChangeFields = field_names("priority", "run_at", "payload", "retry", "limits");
 constexpr auto kBatchFields = field_names("jobs");
 
 Result<KeyHold> read_key_hold(std::string_view text, const JsonFields& fields) {
@@ -133,6 +135,31 @@ Result<std::vector<JobBody>> read_job_batch(std::string_view text, const JobBody
   return jobs;
 }
 
+Result<Client::JobChange> read_job_change(const std::string& text) {
+  TRY_ASSIGN(const Json json, parse_json_object(text));
+  TRY_ASSIGN(const JsonFields fields, JsonFields::of(text, json, "", kChangeFields));
+  Client::JobChange change;
+  TRY_ASSIGN(change.priority, read_priority_field(text, fields));
+  if (says_null(json, "priority")) change.priority = kPriorityDefault;
+  TRY_ASSIGN(change.run_at, read_instant_field(text, fields, "run_at"));
+  if (fields.has("payload")) change.payload = read_payload_field(text, fields);
+  if (fields.has("retry")) {
+    change.retry.emplace();
+    if (const Json* const retry = fields.optional("retry")) {
+      TRY_ASSIGN(*change.retry, parse_retry_json(text, *retry, "retry"));
+    }
+  }
+  if (fields.has("limits")) {
+    TRY_ASSIGN(change.limits, read_texts_field(fields, "limits"));
+  }
+  const bool is_empty = !change.priority && !change.run_at && !change.payload && !change.retry && !change.limits;
+  if (is_empty) {
+    return invalid_field("priority",
+                         "nothing to change: one of priority, run_at, payload, retry and limits is to be given");
+  }
+  return change;
+}
+
 JobRequest request_of(JobBody body) {
   NewJob& job = body.job;
   JobRequest request{.type = std::move(job.type),
@@ -168,6 +195,7 @@ Result<JobId> read_job_id(const std::string& text) {
 }
 
 JobInfo info_of_new(const NewJob& job, const Enqueued& made, Instant now) {
+  const Cause cause = cause_of(job);
   JobInfo info{.id = made.id,
                .tenant = job.tenant,
                .queue = job.queue,
@@ -183,6 +211,12 @@ JobInfo info_of_new(const NewJob& job, const Enqueued& made, Instant now) {
                .created_at = now,
                .finished_at = is_final(made.state) ? std::optional(now) : std::nullopt};
   tell_options(info, job.options);
+  info.origin = cause.origin;
+  info.parent = cause.parent;
+  if (!made.error.empty()) {
+    info.last_error_code = made.reason;
+    info.last_error = made.error;
+  }
   return info;
 }
 

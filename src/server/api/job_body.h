@@ -1,6 +1,7 @@
 // Jobs as they are sent: the body of POST /jobs, an item of a batch, a follow-up.
 #pragma once
 
+#include <carillon/client.h>
 #include <carillon/job_info.h>
 #include <carillon/job_request.h>
 
@@ -39,6 +40,10 @@ Result<JobBody> read_job_body(std::string_view text, const Json& object, const J
 // {"jobs": […]}; each has an id already, so that others of the batch can name it. `place` is that of the batch.
 Result<std::vector<JobBody>> read_job_batch(std::string_view text, const JobBodyPlace& place,
                                             const std::function<JobId()>& new_id);
+
+// The body of PATCH /jobs/{id}, as RFC 7396 has it: what is given replaces, null means the default. The payload is
+// replaced whole.
+Result<Client::JobChange> read_job_change(const std::string& text);
 
 // As a worker or a webhook asks for it.
 JobRequest request_of(JobBody body);

@@ -337,15 +337,9 @@ Result<HttpResponse> rerun_job(Services& services, const RouteCall& call) {
 }
 
 Result<HttpResponse> patch_job(Services& services, const RouteCall& call) {
-  const std::string& text = call.request.body;
-  static constexpr auto kFields = field_names("priority", "run_at");
   TRY_ASSIGN(const JobId id, read_job_id(call.params[1]));
-  TRY_ASSIGN(const Json json, parse_json_object(text));
-  TRY_ASSIGN(JsonFields fields, JsonFields::of(text, json, "", kFields));
-  TRY_ASSIGN(const auto priority, read_priority_field(text, fields));
-  TRY_ASSIGN(const std::optional<Instant> run_at, read_instant_field(text, fields, "run_at"));
-  if (!priority && !run_at) return invalid_field("priority", "nothing to change: priority or run_at is to be given");
-  TRY(services.client_of(call.caller).change(call.tenant(), id, priority, run_at));
+  TRY_ASSIGN(const Client::JobChange change, read_job_change(call.request.body));
+  TRY(services.client_of(call.caller).change(call.tenant(), id, change));
   return show_job(services, call);
 }
 
@@ -413,11 +407,13 @@ void add_job_routes(RouteTable& table, Services& services) {
                    .path = "/v1/tenants/{tenant}/jobs/{id}",
                    .needs = Needs::tenant,
                    .doc = {.group = kGroup,
-                           .summary = "Another priority, another time.",
+                           .summary = "Change a job that is queued or waits: its priority, time, payload, retry or "
+                                      "limits. What is left out stays, null means the default.",
                            .body = "JobPatch",
                            .answers = {{200, "Job"}},
-                           .errors = {{409, "conflict"}, {409, "job_already_running"}}},
-                   .call = plain("job", patch_job)});
+                           .errors = {{409, "conflict"}, {409, "job_already_running"}, {422, "invalid_configuration"}}},
+                   .call = plain("job", patch_job),
+                   .body_max = kJobBytesMax});
   table.push_back(
       {.method = Method::get,
        .path = "/v1/tenants/{tenant}/jobs/{id}/explain",

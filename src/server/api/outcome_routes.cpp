@@ -65,7 +65,7 @@ std::string to_json(const OutcomeItem& item) {
   object.text("subject", item.subject).text("slot", item.slot);
   // Written as the slot is: a day of days.
   const bool is_day = item.slot.find('T') == std::string::npos;
-  put(object, "until", item.until ? slot_text(*item.until, is_day ? item.until : std::nullopt) : std::string());
+  put(object, "until", slot_text(item.until, is_day ? SlotKind::day : SlotKind::instant));
   object.integer("count", item.count).text("outcome", item.outcome);
   put(object, "reason", item.reason);
   put(object, "job_id", item.job ? format_job_id(item.job) : std::string());

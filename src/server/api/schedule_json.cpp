@@ -32,7 +32,8 @@ std::string gaps_json(const std::vector<WindowGap>& gaps) {
 // What a subject says otherwise than its schedule; null: nothing.
 void put_overrides(JsonObject& object, const std::string& overrides) {
   const auto json = parse_json(overrides);
-  for (const std::string_view name : {"due", "timezone", "interval", "mode", "priority", "limits", "payload"}) {
+  for (const std::string_view name :
+       {"due", "timezone", "start", "interval", "mode", "priority", "limits", "payload"}) {
     const Json* const said = json ? json->find(name) : nullptr;
     object.raw(name, said == nullptr ? "null" : json_slice(overrides, *said));
   }

@@ -1,11 +1,13 @@
 // Schedules: defined, looked at, paused, triggered.
 #include <fmt/format.h>
 
+#include <array>
 #include <utility>
 
 #include "base/json.h"
 #include "base/json_writer.h"
 #include "core/job_fields.h"
+#include "core/merge_patch.h"
 #include "core/schedule.h"
 #include "server/api/query_fields.h"
 #include "server/api/quota_use.h"
@@ -75,29 +77,26 @@ Result<HttpResponse> put_schedule(Services& services, const RouteCall& call) {
   return shown(is_new ? 201 : 200, info);
 }
 
-// The fields given replace, null clears.
+// RFC 7396, over the definition as it is stored.
 Result<HttpResponse> patch_schedule(Services& services, const RouteCall& call) {
+  static constexpr std::array<std::string_view, 2> kWhole{"meta", "payload"};
+  static constexpr std::array kShapes{MergeRules::Shape{.object = "trigger", .member = "kind"},
+                                      MergeRules::Shape{.object = "trigger", .member = "type"},
+                                      MergeRules::Shape{.object = "retry", .member = "kind"}};
   const std::string& text = call.request.body;
   TRY_ASSIGN(const auto revision, if_match_of(call.request));
   TRY_ASSIGN(const Json changes, parse_json_object(text));
-  TRY_ASSIGN(const ScheduleInfo before, services.host.client().schedule(call.tenant(), call.params[1]));
-  TRY_ASSIGN(const Json now, parse_json(before.definition));
   for (const JsonMember& member : changes.members) {
     if (member.key == "name") return json_error(text, member.offset, "name", "a schedule keeps its name");
   }
-  std::string kept;
-  for (const JsonMember& member : now.members) {
-    if (changes.find(member.key) != nullptr) continue;
-    if (!kept.empty()) kept += ',';
-    kept += fmt::format("{}:{}", json_string(member.key), json_slice(before.definition, member.value));
-  }
-  const std::string definition = with_members(text, changes, kept);
+  TRY_ASSIGN(const ScheduleInfo before, services.host.client().schedule(call.tenant(), call.params[1]));
+  TRY_ASSIGN(const std::string definition, merge_patch(before.definition, text, {.whole = kWhole, .shapes = kShapes}));
   TRY_ASSIGN(auto refused, template_over_quota(services, call.tenant(), definition));
   if (refused) return *std::move(refused);
-  TRY_ASSIGN(
-      const ScheduleInfo info,
-      services.client_of(call.caller).put_schedule(call.tenant(), definition, revision.value_or(before.revision)));
-  return shown(200, info);
+  const auto info =
+      services.client_of(call.caller).put_schedule(call.tenant(), definition, revision.value_or(before.revision));
+  if (!info) return std::unexpected(about_patch(info.error(), text));
+  return shown(200, *info);
 }
 
 Result<HttpResponse> get_schedule(Services& services, const RouteCall& call) {
@@ -146,7 +145,7 @@ Result<HttpResponse> trigger_schedule(Services& services, const RouteCall& call)
   if (auto refused = job_over_quota(services, call.tenant())) return *std::move(refused);
   TRY_ASSIGN(const EnqueuedJob made, services.client_of(call.caller).trigger(call.tenant(), call.params[1], options));
   TRY_ASSIGN(const JobInfo job, services.host.client().job(call.tenant(), made.id));
-  return json_answer(201, to_json(job));
+  return json_answer(made.deduplicated ? 200 : 201, to_json(job));
 }
 
 Result<HttpResponse> preview_schedule(Services& services, const RouteCall& call) {
@@ -195,7 +194,9 @@ void add_schedule_routes(RouteTable& table, Services& services) {
       put_schedule);
   add(Method::get, kOne, {.summary = "One schedule.", .answers = {{200, "Schedule"}}}, get_schedule);
   add(Method::patch, kOne,
-      {.summary = "Change some fields; null clears.",
+      {.summary =
+           "Change some fields (RFC 7396): objects are merged, null clears; payload and meta are replaced whole, "
+           "and so is a trigger or a retry that gets another kind.",
        .body = "SchedulePatch",
        .answers = {{200, "Schedule"}},
        .errors = {{409, "conflict"}, {422, "invalid_configuration"}}},
@@ -215,9 +216,10 @@ void add_schedule_routes(RouteTable& table, Services& services) {
   add(Method::post, "/v1/tenants/{tenant}/schedules/{name}/trigger",
       {.summary =
            "Run it now, besides its occurrences; with fan_out the subject that is named, of windows the one that "
-           "is named. Never moves a cursor.",
+           "is named. Never moves a cursor. 201: a job was made; 200: one that was open already runs now. 409 "
+           "job_already_running if that one runs, or if its overlap is skip and it runs.",
        .body = "Trigger",
-       .answers = {{201, "Job"}},
+       .answers = {{201, "Job"}, {200, "Job"}},
        .errors = {{404, "subject_not_found"},
                   {409, "conflict"},
                   {409, "job_already_running"},

@@ -3,8 +3,11 @@
 
 #include <utility>
 
+#include "base/json.h"
 #include "base/json_writer.h"
 #include "base/percent.h"
+#include "core/job_fields.h"
+#include "core/job_id.h"
 #include "core/job_state.h"
 #include "core/subject.h"
 #include "server/api/query_fields.h"
@@ -39,12 +42,32 @@ HttpResponse shown(int status, const SubjectInfo& info) {
 // As it is now, gaps and all; what was written stands, whatever has become of it since.
 HttpResponse shown_after_write(Services& services, const RouteCall& call, const PutSubjectAnswer& put) {
   const auto info = services.host.client().subject(call.tenant(), schedule_of(call), subject_of(call));
-  return shown(put.created ? 201 : 200, info ? *info : put.info);
+  HttpResponse response = shown(put.created ? 201 : 200, info ? *info : put.info);
+  if (put.triggered) {
+    response.body.pop_back();
+    response.body += fmt::format(R"(,"triggered":{}}})", json_string(format_job_id(put.triggered)));
+  }
+  return response;
+}
+
+HttpResponse scheduler_disabled() {
+  return refusal(503, "scheduler_disabled", "the scheduler is disabled: nothing is started");
+}
+
+// Whether the body of a PUT runs the subject too. What cannot be read is refused by who reads all of it.
+bool asks_to_run(const std::string& body) {
+  const auto json = parse_sent_json(body);
+  const Json* const trigger = json && json->type == JsonType::object ? json->find("trigger") : nullptr;
+  return trigger != nullptr && trigger->type == JsonType::boolean && trigger->boolean;
 }
 
 Result<HttpResponse> put_subject(Services& services, const RouteCall& call) {
   TRY_ASSIGN(const auto version, if_match_of(call.request));
+  const bool runs = asks_to_run(call.request.body);
+  if (runs && !services.host.node().rules().is_enabled()) return scheduler_disabled();
   TRY_ASSIGN(auto refused, subject_over_quota(services, call.tenant(), schedule_of(call), subject_of(call)));
+  if (refused) return *std::move(refused);
+  if (runs) refused = job_over_quota(services, call.tenant());
   if (refused) return *std::move(refused);
   TRY_ASSIGN(const PutSubjectAnswer put,
              services.client_of(call.caller)
@@ -172,10 +195,11 @@ Result<HttpResponse> export_subjects(Services& services, const RouteCall& call) 
 Result<HttpResponse> trigger_subject(Services& services, const RouteCall& call) {
   TRY_ASSIGN(Client::TriggerOptions options, read_trigger(call.request, SubjectNamed::by_path));
   options.subject = subject_of(call);
+  if (auto refused = job_over_quota(services, call.tenant())) return *std::move(refused);
   TRY_ASSIGN(const EnqueuedJob made,
              services.client_of(call.caller).trigger(call.tenant(), schedule_of(call), options));
   TRY_ASSIGN(const JobInfo job, services.host.client().job(call.tenant(), made.id));
-  return json_answer(201, to_json(job));
+  return json_answer(made.deduplicated ? 200 : 201, to_json(job));
 }
 
 Result<HttpResponse> preview_subject(Services& services, const RouteCall& call) {
@@ -245,10 +269,14 @@ void add_subject_routes(RouteTable& table, Services& services) {
   add(Method::put, kOne,
       {.summary =
            "Make or replace a subject: what the body leaves out is as the schedule has it. The same again changes "
-           "nothing. If-Match with its etag guards against lost edits.",
+           "nothing. If-Match with its etag guards against lost edits. With trigger it also runs now, as by its "
+           "trigger; if it cannot, nothing is changed.",
        .body = "SubjectRequest",
        .answers = {{201, "Subject"}, {200, "Subject"}},
-       .errors = {{422, "invalid_configuration"}}},
+       .errors = {{409, "job_already_running"},
+                  {422, "invalid_configuration"},
+                  {429, "quota_exceeded"},
+                  {503, "scheduler_disabled"}}},
       put_subject)
       .body_max = kSubjectBytesMax;
   add(Method::get, kOne,
@@ -256,7 +284,7 @@ void add_subject_routes(RouteTable& table, Services& services) {
        .answers = {{200, "Subject"}}},
       get_subject);
   add(Method::patch, kOne,
-      {.summary = "Change some fields of a subject; null takes them away.",
+      {.summary = "Change some fields of a subject (RFC 7396); null takes them away, the payload is replaced whole.",
        .body = "SubjectPatch",
        .answers = {{200, "Subject"}},
        .errors = {{422, "invalid_configuration"}}},
@@ -266,10 +294,13 @@ void add_subject_routes(RouteTable& table, Services& services) {
       {.summary = "Delete it; its jobs that have not started are cancelled.", .answers = {{204, ""}}}, delete_subject);
   add(Method::post, "/v1/tenants/{tenant}/schedules/{name}/subjects/{subject}/trigger",
       {.summary = "Run it now: the open job of a delivery's day or of a check, else one of its own; of windows the one "
-                  "that is named. Never moves a cursor.",
+                  "that is named. Never moves a cursor. 201: a job was made; 200: one that was open already runs now.",
        .body = "SubjectTrigger",
-       .answers = {{201, "Job"}},
-       .errors = {{409, "job_already_running"}, {422, "invalid_configuration"}, {503, "scheduler_disabled"}}},
+       .answers = {{201, "Job"}, {200, "Job"}},
+       .errors = {{409, "job_already_running"},
+                  {422, "invalid_configuration"},
+                  {429, "quota_exceeded"},
+                  {503, "scheduler_disabled"}}},
       trigger_subject);
   add(Method::get, "/v1/tenants/{tenant}/schedules/{name}/subjects/{subject}/preview",
       {.summary = "Its next times.", .answers = {{200, "Preview"}}, .query = {"count"}}, preview_subject);

@@ -9,7 +9,7 @@ namespace carillon::server {
 
 namespace {
 
-constexpr auto kTriggerFields = field_names("payload", "priority", "window_start", "window_end");
+constexpr auto kTriggerFields = field_names("payload", "priority", "window_start", "window_end", "mode");
 constexpr auto kTriggerWithSubject = joined_fields(field_names("subject"), kTriggerFields);
 constexpr auto kBackfillFields = field_names("subject", "from", "to");
 
@@ -40,6 +40,13 @@ Result<Client::TriggerOptions> read_trigger(const CallRequest& request, SubjectN
   TRY_ASSIGN(options.priority, read_priority_field(text, fields));
   TRY_ASSIGN(options.window_start, read_instant_field(text, fields, "window_start"));
   TRY_ASSIGN(options.window_end, read_instant_field(text, fields, "window_end"));
+  TRY_ASSIGN(const Json* const mode, fields.optional("mode", JsonType::string));
+  if (mode != nullptr) {
+    if (const auto checked = check_name("mode", mode->text); !checked) {
+      return fields.fail(*mode, "mode", checked.error().message);
+    }
+    options.mode = mode->text;
+  }
   if (options.window_start && !options.window_end) return fields.missing("window_end", "where the window ends");
   if (options.window_end && !options.window_start) return fields.missing("window_start", "where the window begins");
   return options;

@@ -124,7 +124,7 @@ std::vector<std::string> environment_of(const ExecConfig& config, const RunningJ
   add("CARILLON_RUN_AT", format_instant(job.run_at));
   add_given("CARILLON_SCHEDULE", job.schedule);
   add_given("CARILLON_SUBJECT", job.subject);
-  if (job.slot) add("CARILLON_SLOT", slot_text(*job.slot, job.deadline));
+  if (job.slot) add("CARILLON_SLOT", slot_text(job.slot, job.slot_kind));
   if (job.deadline) add("CARILLON_DEADLINE", format_instant(*job.deadline));
   return out;
 }

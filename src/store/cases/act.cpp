@@ -47,8 +47,9 @@ Changed requeue(Context& context, const JobRow& row, JobState from, JobRow after
     after.detail = write_detail(detail);
   }
   context.tx.update_job(row, after);
+  // Its limits stand in its options: by these its place is judged as much as by its time.
   const bool stays = from == JobState::queued && after.run_at == row.run_at && after.priority == row.priority &&
-                     after.options.empty() == row.options.empty();
+                     after.options == row.options;
   if (from == JobState::queued) {
     if (!stays) note_left_queue(context, row);
   } else {
@@ -172,22 +173,42 @@ Result<Changed> act_on_job(Context& context, std::string_view tenant, JobAction 
 
 namespace {
 
-// Writes the payload; the options are the caller's to write.
-Result<void> lay_over(Context& context, const JobPatch& patch, JobRow& row) {
-  if (!patch.over_payload.empty()) {
-    const std::string payload = merge_payload(context.tx.payload(row.id), patch.over_payload);
-    if (payload.size() > kPayloadBytesMax) {
-      return invalid_field(
-          "payload", fmt::format("payload has {} bytes; at most {} are allowed", payload.size(), kPayloadBytesMax));
+// What the patch names, checked as if it were asked for anew; the payload that it is to have, if that is named.
+Result<std::optional<std::string>> apply_patch(Context& context, const JobPatch& patch, JobRow& row) {
+  NewJob asked{.tenant = context.tx.lane_names(row.lane).tenant, .type = context.tx.type_name(row.type)};
+  asked.priority = patch.priority.value_or(row.priority);
+  asked.options = options_of(context, row);
+  if (patch.retry) {
+    if (row.slot && row.deadline) {
+      auto refused = invalid_configuration(fmt::format(
+          "job {} is a delivery: it is tried again every retry_delay, until its cutoff", format_job_id(row.id)));
+      return std::unexpected(about_field("retry", std::move(refused).error()));
     }
-    context.tx.update_payload(row.id, payload);
+    asked.options.retry = *patch.retry;
   }
-  if (!patch.over_meta.empty()) {
-    JobOptions options = options_of(context, row);
-    options.meta = options.meta.empty() ? patch.over_meta : merge_payload(options.meta, patch.over_meta);
-    row.options = write_options(options);
+  if (patch.limits) asked.options.limits = *patch.limits;
+  if (patch.meta_over) {
+    std::string& meta = asked.options.meta;
+    meta = meta.empty() ? *patch.meta_over : merge_payload(meta, *patch.meta_over);
   }
-  return {};
+  std::optional<std::string> payload = patch.payload;
+  if (patch.payload_over) payload = merge_payload(context.tx.payload(row.id), *patch.payload_over);
+  if (payload) asked.payload = *payload;
+  TRY(check_new_job(asked));
+  row.priority = asked.priority;
+  if (patch.run_at) row.run_at = up_to_millisecond(*patch.run_at);
+  if (patch.retry || patch.limits || patch.meta_over) row.options = write_options(asked.options);
+  return payload;
+}
+
+// How it stands, with what the patch names: before it, or after it.
+JobStanding patched_standing(Context& context, const JobPatch& patch, const JobRow& row, JobState state) {
+  JobStanding standing = standing_of(context, row, state);
+  const JobOptions options = options_of(context, row);
+  if (patch.payload || patch.payload_over) standing.payload = context.tx.payload(row.id);
+  if (patch.retry) standing.retry = options.retry;
+  if (patch.limits) standing.limits = options.limits;
+  return standing;
 }
 
 }  // namespace
@@ -200,17 +221,10 @@ Result<Changed> patch_job(Context& context, std::string_view tenant, JobId id, c
     return wrong_state(id, "change", state, "a queued or waiting one");
   }
   JobRow after = *row;
-  if (patch.priority) {
-    if (*patch.priority < kPriorityMin || *patch.priority > kPriorityMax) {
-      return invalid_request(
-          fmt::format("priority is {}; it must lie between {} and {}", *patch.priority, kPriorityMin, kPriorityMax));
-    }
-    after.priority = *patch.priority;
-  }
-  if (patch.run_at) after.run_at = up_to_millisecond(*patch.run_at);
-  TRY(lay_over(context, patch, after));
-  const JobStanding before = standing_of(context, *row, state);
-  const JobStanding now = standing_of(context, after, state);
+  TRY_ASSIGN(const std::optional<std::string> payload, apply_patch(context, patch, after));
+  const JobStanding before = patched_standing(context, patch, *row, state);
+  if (payload) context.tx.update_payload(id, *payload);
+  const JobStanding now = patched_standing(context, patch, after, state);
   Changed changed = changed_of(context, *row, state);
   if (state == JobState::queued) {
     changed = requeue(context, *row, state, std::move(after));
@@ -227,12 +241,12 @@ bool matches(Context& context, const JobFilter& filter, const JobRow& row) {
   if (lane.tenant != filter.tenant) return false;
   if (filter.queue && lane.queue != *filter.queue) return false;
   if (filter.type && context.tx.type_name(row.type) != *filter.type) return false;
-  if (filter.subject && row.subject != *filter.subject) return false;
   if (filter.since && made_at(row.id) < *filter.since) return false;
   if (filter.until && made_at(row.id) >= *filter.until) return false;
-  if (filter.schedule) {
-    const auto schedule = row.schedule ? context.tx.schedule(row.schedule) : std::nullopt;
-    if (!schedule || schedule->name != *filter.schedule) return false;
+  const auto schedule = filter.schedule && row.schedule ? context.tx.schedule(row.schedule) : std::nullopt;
+  const bool is_of_schedule = schedule && schedule->name == *filter.schedule;
+  if (!tells_of(filter, {.is_of_schedule = is_of_schedule, .subject = row.subject, .options = row.options})) {
+    return false;
   }
   if (filter.tag) {
     const std::vector<std::string> tags = options_of(context, row).tags;

@@ -34,9 +34,12 @@ LeaseRow lease_for(const Context& context, const ClaimRequest& request, const Jo
   return lease;
 }
 
-// Without its payload and the name of its schedule.
-LeasedJob leased_job(Context& context, const JobRow& row, const LeaseRow& lease, const JobOptions& options) {
+// Without its payload.
+LeasedJob leased_job(Context& context, const JobRow& row, const LeaseRow& lease, const JobOptions& options,
+                     const ScheduleRow* schedule) {
   const Lane& names = context.tx.lane_names(row.lane);
+  ToldOccurrence told = told_by(row, schedule ? std::string_view(schedule->name) : std::string_view(), options);
+  const bool holds_slot = row.schedule && row.slot;
   return {.id = row.id,
           .tenant = names.tenant,
           .queue = names.queue,
@@ -50,9 +53,11 @@ LeasedJob leased_job(Context& context, const JobRow& row, const LeaseRow& lease,
           .lease_until = wall_of(context, lease.until),
           .lease = lease.length,
           .timeout = options.timeout,
-          .schedule = {},
-          .subject = row.subject,
-          .slot = row.slot,
+          .schedule = std::move(told.schedule),
+          .subject = std::move(told.subject),
+          .slot = told.slot,
+          .slot_kind = told.slot_kind,
+          .occurrence_of = holds_slot ? std::optional(SubjectKey{row.schedule, row.subject}) : std::nullopt,
           .options = row.options,
           .ahead = lease.ahead,
           .worker = lease.worker,
@@ -114,10 +119,9 @@ void claim_job(Context& context, Owners& owners, const ClaimRequest& request, Jo
   if (!tx.insert_lease(lease)) return;  // a worker has it (invariant 9)
   tx.add_count(row.lane, JobState::queued, -1);
   tx.add_count(row.lane, JobState::processing, 1);
-  LeasedJob job = leased_job(context, row, lease, options);
+  LeasedJob job = leased_job(context, row, lease, options, schedule);
   job.payload = std::move(found->payload);
   job.closings = closings_beside(context, row, options.notifies, lease.claimed_at);
-  if (schedule) job.schedule = schedule->name;
   claimed.jobs.push_back(std::move(job));
 }
 
@@ -142,10 +146,8 @@ std::vector<OutsideLease> leases_outside(Context& context) {
     if (lease.in_process) continue;
     const auto row = context.tx.job(lease.job);
     if (!row) continue;
-    LeasedJob job = leased_job(context, *row, lease, options_of(context, *row));
-    if (const auto schedule = row->schedule ? context.tx.schedule(row->schedule) : std::nullopt) {
-      job.schedule = schedule->name;
-    }
+    const auto schedule = row->schedule ? context.tx.schedule(row->schedule) : std::nullopt;
+    LeasedJob job = leased_job(context, *row, lease, options_of(context, *row), schedule ? &*schedule : nullptr);
     held.push_back({.lease = std::move(lease), .job = std::move(job), .type = row->type});
   }
   return held;

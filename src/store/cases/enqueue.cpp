@@ -112,7 +112,7 @@ void hold_key(Context& context, const NewJob& job, const JobRow& row, std::int64
 
 struct Parents {
   std::vector<JobId> open;
-  bool one_not_met = false;  // one has ended, and not as done
+  std::optional<UnmetParent> unmet;  // the first that has ended, and not as done
 };
 
 Result<Parents> look_up_parents(Context& context, const NewJob& job) {
@@ -126,7 +126,9 @@ Result<Parents> look_up_parents(Context& context, const NewJob& job) {
                     fmt::format("depends_on names {}, which is not stored", format_job_id(id)));
     }
     if (live && std::ranges::find(parents.open, id) == parents.open.end()) parents.open.push_back(id);
-    if (archived && archived->job.state != JobState::done) parents.one_not_met = true;
+    if (archived && archived->job.state != JobState::done && !parents.unmet) {
+      parents.unmet = UnmetParent{.id = id, .state = archived->job.state};
+    }
   }
   return parents;
 }
@@ -203,15 +205,29 @@ Result<std::optional<Enqueued>> claim_occurrence(Context& context, const NewJob&
   return holder_of(context, taken.value_or(OutcomeRow{}), occurrence);
 }
 
-void finish_at_once(Context& context, const JobRow& row, JobState state, std::string_view reason, Enqueued& answer) {
+void finish_at_once(Context& context, const JobRow& row, JobState state, JobDetail detail, Enqueued& answer) {
   std::vector<ReadyJob> ready;
   JobRow after = row;
-  JobDetail detail = detail_of(context, row);
-  detail.reason = reason;
   after.detail = write_detail(detail);
   finish_job(context, row, std::move(after), {.state = state, .from = row.state}, ready);
   answer.state = state;
-  answer.reason = reason;
+  answer.reason = std::move(detail.reason);
+  if (detail.last_error) answer.error = std::move(detail.last_error->message);
+}
+
+JobDetail overdue(JobDetail detail) {
+  detail.reason = to_string(VerdictReason::deadline);
+  return detail;
+}
+
+// As it is kept: one that waits for others says that they caused it.
+std::string options_of_new(Context& context, const NewJob& job) {
+  const Cause cause = cause_of(job);
+  if (cause.origin == job.options.origin) return options_text(context, job.options);
+  JobOptions options = job.options;
+  options.origin = cause.origin;
+  options.parent = cause.parent;
+  return options_text(context, options);
 }
 
 Result<Enqueued> enqueue(Context& context, const NewJob& job, const PlannedFor* planned) {
@@ -252,9 +268,9 @@ Result<Enqueued> enqueue(Context& context, const NewJob& job, const PlannedFor* 
   row.priority = job.priority;
   row.run_at = up_to_millisecond(job.run_at.value_or(context.now));
   if (job.deadline) row.deadline = up_to_millisecond(*job.deadline);
-  row.options = options_text(context, job.options);
+  row.options = options_of_new(context, job);
   if (!job.depends_on.empty()) row.detail = write_detail({.depends_on = once_each(job.depends_on)});
-  const bool cancelled = parents.one_not_met && !job.options.run_anyway;
+  const bool cancelled = parents.unmet && !job.options.run_anyway;
   row.state = parents.open.empty() && !cancelled ? JobState::queued : JobState::waiting;
   row.later = row.state == JobState::queued && row.run_at > context.now + kFarOff;
 
@@ -267,9 +283,9 @@ Result<Enqueued> enqueue(Context& context, const NewJob& job, const PlannedFor* 
   answer.ready.has_options = !job.options.limits.empty() || job.options.notifies;
   answer.ready.last_attempt = is_last_attempt(row.attempts, job.options);
   if (cancelled) {
-    finish_at_once(context, row, JobState::cancelled, "dependency_not_met", answer);
+    finish_at_once(context, row, JobState::cancelled, not_met(detail_of(context, row), *parents.unmet), answer);
   } else if (row.deadline && *row.deadline <= context.now) {
-    finish_at_once(context, row, JobState::cutoff_reached, to_string(VerdictReason::deadline), answer);
+    finish_at_once(context, row, JobState::cutoff_reached, overdue(detail_of(context, row)), answer);
   }
   return answer;
 }

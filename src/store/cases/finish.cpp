@@ -1,5 +1,7 @@
 #include "store/cases/finish.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -15,6 +17,7 @@ namespace {
 // A cursor that stood for long may have many closed windows ahead.
 constexpr int kCursorStepsMax = 10'000;
 constexpr std::string_view kJobLost = "job_lost";
+constexpr std::string_view kDependencyNotMet = "dependency_not_met";
 
 bool closed(const OutcomeRow& row) {
   if (mutant(Mutant::cancelled_window_blocks_cursor) && row.outcome == JobState::cancelled) return false;
@@ -189,9 +192,7 @@ void finish_one(Context& context, const Ended& ended, std::vector<Ended>& pendin
     }
     JobRow cancelled = *child;
     cancelled.state = JobState::cancelled;
-    JobDetail detail = detail_of(context, *child);
-    detail.reason = "dependency_not_met";
-    cancelled.detail = write_detail(detail);
+    cancelled.detail = write_detail(not_met(detail_of(context, *child), {.id = row.id, .state = finish.state}));
     tx.erase_parents(child_id);
     pending.push_back({.before = *child,
                        .after = std::move(cancelled),
@@ -218,6 +219,15 @@ void finish_job(Context& context, const JobRow& before, JobRow after, const Fini
     finish_one(context, next, pending, ready);
     context.ended_along.push_back(changed_of(context, next.after, next.finish.state));
   }
+}
+
+JobDetail not_met(JobDetail detail, const UnmetParent& parent) {
+  detail.reason = kDependencyNotMet;
+  detail.last_error = LastError{.code = std::string(kDependencyNotMet),
+                                .message = fmt::format("job {}, which it depends on, ended as {}",
+                                                       format_job_id(parent.id), to_string(parent.state)),
+                                .error_class = {}};
+  return detail;
 }
 
 void note_closed(Context& context, SubjectRow& subject, const ClosedSlot& closed) {

@@ -27,6 +27,14 @@ struct Finish {
 void finish_job(Context& context, const JobRow& before, JobRow after, const Finish& finish,
                 std::vector<ReadyJob>& ready);
 
+// A job that others depend on, and that has ended otherwise than as done.
+struct UnmetParent {
+  JobId id;
+  JobState state = JobState::cancelled;
+};
+// What a dependent that is cancelled for it says.
+JobDetail not_met(JobDetail detail, const UnmetParent& parent);
+
 // The job was parked in the DLQ: if it is one of an occurrence, those of the same subject that waited for it are ready.
 void note_parked(Context& context, const JobRow& row, std::vector<ReadyJob>& ready);
 // It was taken out of it again.

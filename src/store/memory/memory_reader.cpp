@@ -47,8 +47,10 @@ bool MemoryReader::matches(const JobFilter& filter, const JobView& view) const {
   if (!filter.states.empty() && std::ranges::find(filter.states, view.state) == filter.states.end()) return false;
   if (filter.queue && view.lane.queue != *filter.queue) return false;
   if (filter.type && view.type != *filter.type) return false;
-  if (filter.schedule && view.schedule != *filter.schedule) return false;
-  if (filter.subject && view.row.subject != *filter.subject) return false;
+  const bool is_of_schedule = filter.schedule && view.schedule == *filter.schedule;
+  if (!tells_of(filter, {.is_of_schedule = is_of_schedule, .subject = view.row.subject, .options = view.row.options})) {
+    return false;
+  }
   if (filter.since && made < *filter.since) return false;
   if (filter.until && made >= *filter.until) return false;
   if (filter.text && view.payload.find(*filter.text) == std::string::npos) return false;
@@ -79,6 +81,11 @@ Result<JobView> MemoryReader::job(std::string_view tenant, JobId id) {
 Result<JobPage> MemoryReader::jobs(const JobFilter& filter, JobId before, std::size_t limit) {
   const std::scoped_lock lock(writing_);
   std::vector<JobView> found;
+  // One that is not kept any more has none to list, though jobs may tell of it.
+  const auto is_asked = [&](const auto& row) {
+    return row.second.tenant == filter.tenant && row.second.name == filter.schedule;
+  };
+  if (filter.schedule && std::ranges::none_of(tables_.schedules.rows(), is_asked)) return JobPage{};
   const auto look_at = [&](const JobRow& row) {
     if (before && row.id >= before) return;
     JobView view = view_of(row);

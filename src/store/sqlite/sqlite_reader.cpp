@@ -176,8 +176,11 @@ struct Sieve {
   bool lets_through(const Query& query, int payload_column) const {
     if (!lanes.contains(query.integer(2))) return false;
     if (type && query.integer(3) != *type) return false;
-    if (schedule && query.integer(10) != *schedule) return false;
-    if (filter.subject && query.text(11) != *filter.subject) return false;
+    if (filter.schedule || filter.subject) {
+      const bool is_of_schedule = schedule && query.integer(10) == *schedule;
+      const ToldColumns row{.is_of_schedule = is_of_schedule, .subject = query.text(11), .options = query.text(13)};
+      if (!tells_of(filter, row)) return false;
+    }
     // A long payload stands elsewhere: it is looked at when the row is complete.
     if (filter.text && !query.is_null(payload_column) &&
         query.text(payload_column).find(*filter.text) == std::string_view::npos) {

@@ -107,6 +107,10 @@ class Quotas(unittest.TestCase):
         self.made("PUT", "/schedules/often", {"trigger": {"kind": "every", "every": "1s"}, "job": {"type": "work"}})
         self.set(live_jobs=0)
         self.refused(self.call("POST", "/schedules/often/trigger", {}), 429, "live_jobs", 0)
+        self.made("PUT", "/schedules/each", {"trigger": {"kind": "daily", "at": far_off()}, "job": {"type": "work"}, "fan_out": True})
+        self.made("PUT", "/schedules/each/subjects/one", {})
+        self.refused(self.call("POST", "/schedules/each/subjects/one/trigger", {}), 429, "live_jobs", 0)
+        self.refused(self.call("PUT", "/schedules/each/subjects/two", {"trigger": True}), 429, "live_jobs", 0)
         self.eventually(lambda: self.made("GET", "/jobs?schedule=often").json["items"], "the occurrence was not planned")
 
     def test_schedules(self):

@@ -16,7 +16,7 @@ from server import Server
 
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 T = "/v1/tenants/default"
-FIELDS = ["subject", "enabled", "due", "timezone", "interval", "mode", "priority", "limits", "payload", "attempts", "next_at", "open_job", "last_date",
+FIELDS = ["subject", "enabled", "due", "timezone", "start", "interval", "mode", "priority", "limits", "payload", "attempts", "next_at", "open_job", "last_date",
           "status", "last_run_at", "cursor_end", "planned_end", "gaps", "expected_at", "cadence_state", "last_status", "last_checked_at",
           "last_available_at", "error_count", "last_error"]
 DELIVERY = {"trigger": {"kind": "delivery", "due": "08:00"}, "job": {"type": "digest", "payload": {"top": 10, "lang": "en"}}}
@@ -182,7 +182,7 @@ class Subjects(Case):
         self.refused(self.server.post(path + "/trigger", {"subject": "x"}), 409, "conflict")
         whole = self.ok(self.server.get(path))
         self.assertEqual((whole["fan_out"], whole["subjects"]), (False, None))
-        self.assertEqual(list(whole["state"]), FIELDS[9:])
+        self.assertEqual(list(whole["state"]), FIELDS[FIELDS.index("attempts"):])
         self.assertEqual(whole["state"]["next_at"], whole["next_at"])
         single = self.schedule("single", {**WINDOWS, "fan_out": False})
         whole = self.ok(self.server.get(single))
@@ -430,13 +430,13 @@ class Rehearsed(Case):
         path = self.schedule("digest", DELIVERY)
         self.ok(self.server.put(path + "/subjects/ada", {}), 201)
         outside = self.ok(self.server.post(path + "/subjects/ada/trigger", {"payload": {"test": True}}), 201)
-        self.assertEqual((outside["origin"], outside["slot"], outside["subject"], outside["payload"]), ("manual", None, "ada", {"test": True}))
+        self.assertEqual((outside["origin"], outside["slot"], outside["subject"], outside["payload"]), ("manual", None, "ada", {"top": 10, "lang": "en", "test": True}))
         self.complete(self.leased("digest")[0])
         self.assertIsNone(self.subject(path, "ada")["status"])
         self.advance(to="2026-03-28T07:05:00Z")
         self.failed(self.leased("digest")[0])
         self.assertEqual(self.leased("digest"), [])
-        opened = self.ok(self.server.post(path + "/trigger", {"subject": "ada"}), 201)
+        opened = self.ok(self.server.post(path + "/trigger", {"subject": "ada"}))
         self.assertEqual(opened["slot"], "2026-03-28")
         job, = self.leased("digest")
         self.assertEqual(job["id"], opened["id"])
