@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "base/check.h"
 #include "base/json_writer.h"
 #include "core/job_fields.h"
 #include "core/subject.h"
@@ -87,7 +88,7 @@ JsonFields::Names names_of(Form form) {
     case Form::patch: return kSubjectFields;
     case Form::line: return kLineFields;
   }
-  unreachable();
+  UNREACHABLE();
 }
 
 Result<SubjectText> read_subject(std::string_view text, const SubjectOverrides& before, Form form) {
