@@ -44,7 +44,6 @@ class WitnessedTransaction final : public Transaction {
     ops_.emplace_back(JobUpdated{.after = after});
     inner_->update_job(before, after);
   }
-  void update_payload(JobId id, std::string_view payload) override { inner_->update_payload(id, payload); }
   std::vector<JobRow> jobs_above(JobId after, std::size_t limit) override { return inner_->jobs_above(after, limit); }
   LivePage ready_above(JobId after, Instant until, std::size_t limit) override {
     return inner_->ready_above(after, until, limit);

@@ -85,11 +85,6 @@ void MemoryTransaction::update_job(const JobRow& before, const JobRow& after) {
   tables_.jobs.put(after.id, after);
 }
 
-void MemoryTransaction::update_payload(JobId id, std::string_view payload) {
-  CHECK(tables_.jobs.find(id));
-  tables_.payloads.put(id, std::string(payload));
-}
-
 std::vector<JobRow> MemoryTransaction::jobs_above(JobId after, std::size_t limit) {
   return above(tables_.jobs, after, limit);
 }

@@ -31,7 +31,6 @@ class MemoryTransaction final : public Transaction {
   void insert_job(const JobRow& row, std::string_view payload) override;
   void update_payload(JobId id, std::string_view payload) override;
   void update_job(const JobRow& before, const JobRow& after) override;
-  void update_payload(JobId id, std::string_view payload) override;
   std::vector<JobRow> jobs_above(JobId after, std::size_t limit) override;
   LivePage ready_above(JobId after, Instant until, std::size_t limit) override;
   std::vector<ReadyJob> far_off(Instant from, Instant until, std::size_t limit) override;

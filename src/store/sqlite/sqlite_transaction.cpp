@@ -179,13 +179,6 @@ void SqliteTransaction::update_job(const JobRow& before, const JobRow& after) {
   CHECK(before.deadline == after.deadline);
 }
 
-void SqliteTransaction::update_payload(JobId id, std::string_view payload) {
-  const bool is_long = payload.size() > kInlinePayloadBytesMax;
-  queries_->update_payload.run(id, OrNull{is_long ? std::string_view() : payload});
-  queries_->delete_payload.run(id);
-  if (is_long) queries_->insert_payload.run(id, payload);
-}
-
 std::vector<JobRow> SqliteTransaction::jobs_above(JobId after, std::size_t limit) {
   queries_->jobs_above.with(after, limit);
   return all(queries_->jobs_above, read_job_row);

@@ -16,7 +16,6 @@ struct SqliteTransaction::Queries {
   Query insert_job{connection, "insert_job"};
   Query job{connection, "job"};
   Query update_job{connection, "update_job"};
-  Query update_payload{connection, "update_payload"};
   Query delete_job{connection, "delete_job"};
   Query jobs_above{connection, "jobs_above"};
   Query ready_above{connection, "ready_above"};

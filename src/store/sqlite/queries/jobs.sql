@@ -18,9 +18,6 @@ UPDATE jobs SET state = ?2, lane = ?3, type = ?4, priority = ?5, run_at = ?6, at
                 deadline = ?9, later = ?10, schedule = ?11, subject = ?12, slot = ?13, options = ?14, detail = ?15
  WHERE id = ?1
 
--- name: update_payload
-UPDATE jobs SET payload = ?2 WHERE id = ?1
-
 -- name: delete_job
 DELETE FROM jobs WHERE id = ?1
 
