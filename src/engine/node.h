@@ -158,8 +158,8 @@ class Node {
   Result<std::vector<Result<WordAnswer>>> settle_pulled(Round& round, const std::vector<PullWord>& words);
 
   const PullDesk& desk() const { return desk_; }
-  PullWorkers& workers() { return desk_.workers(); }                     // any thread
-  void forget_pull(PullCallPtr call) {  // any thread
+  PullWorkers& workers() { return desk_.workers(); }  // any thread
+  void forget_pull(PullCallPtr call) {                // any thread
     desk_.forget(std::move(call));
     bell_->ring();
   }

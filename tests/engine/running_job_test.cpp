@@ -184,7 +184,10 @@ TEST_P(RunningJobs, ThatWaitedForOthers) {
   const JobId b = enqueue({.type = "parent"});
   enqueue({.type = "work", .depends_on = {a, b}});
   run_due();
-  expect_given({{"depends_on", "[" + text(format_job_id(a)) + "," + text(format_job_id(b)) + "]"}});
+  expect_given({{"origin", R"("dependent")"},
+                {"trigger", R"("dependent")"},
+                {"parent_id", text(format_job_id(a))},
+                {"depends_on", "[" + text(format_job_id(a)) + "," + text(format_job_id(b)) + "]"}});
 }
 
 TEST_P(RunningJobs, OfADelivery) {

@@ -234,7 +234,9 @@ class Kinds(Base):
         return {"origin": "dependent", "schedule": kind, "slot": at, "parent_id": parent["id"], "created_by": None}
 
     def delivered(self, kind):
-        path = self.schedule(kind, {"trigger": {"kind": "delivery", "due": "08:00"}, "job": {"notifies": True}}, "ada")
+        hour = int(self.ok(self.server.get("/v1/clock"))["now"][11:13])
+        due = f"{(hour + 6) % 24:02}:00"  # its window is not open yet, whatever time it is
+        path = self.schedule(kind, {"trigger": {"kind": "delivery", "due": due}, "job": {"notifies": True}}, "ada")
         self.clock(to=self.ok(self.server.get(path))["next_at"])
         job, = self.ok(self.server.get(f"{T}/jobs?type={kind}"))["items"]
         self.assertRegex(job["slot"], r"^2026-03-\d\d$")
@@ -269,7 +271,7 @@ class Kinds(Base):
         self.made(kind, depends_on=parents)
         for _ in parents:
             self.ok(self.say(self.leased("parent-" + kind), "complete"))
-        return {"depends_on": parents}
+        return {"origin": "dependent", "parent_id": parents[0], "depends_on": parents}
 
     def again(self, kind):
         """Done once, and made anew by hand."""
