@@ -11,6 +11,9 @@ extern const std::array<EmbeddedText, ${count}> ${CONSTANT};
 ")
 file(WRITE ${SOURCE} "#include \"embedded/${NAME}.h\"
 
+// A file may be longer than what every compiler must take.
+#pragma GCC diagnostic ignored \"-Woverlength-strings\"
+
 namespace carillon {
 const std::array<EmbeddedText, ${count}> ${CONSTANT}{{
 ")
