@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-namespace carillon::bench {
+namespace carillon {
 
-// Since the program began, by any thread.
+// By this thread, since it began.
 std::uint64_t allocations();
 
-}  // namespace carillon::bench
+}  // namespace carillon

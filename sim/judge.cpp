@@ -7,7 +7,7 @@ namespace carillon::sim {
 
 namespace {
 
-// The table of semantics.md, section 2. (invariant 14)
+// The table of moves, written a second time. (invariant 14)
 bool may_move(JobState from, JobState to) {
   using enum JobState;
   if (from == to) return !is_final(from);  // seen again, or changed by hand
@@ -236,6 +236,7 @@ void Judge::see(const LeaseInserted& op) {
   job.lease = LeaseModel{.token = op.row.token,
                          .attempt = op.row.attempt,
                          .claimed = boot_,
+                         .claimed_at = now_,
                          .until = boot_ + std::min(job.spec->lease, job.spec->timeout),
                          .length = job.spec->lease,
                          .ahead = op.row.ahead,

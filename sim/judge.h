@@ -1,5 +1,5 @@
 // The judge: sees what clients asked and were answered, what runners began and said, and what was stored, and holds
-// all of it against the invariants of semantics.md. It shares no code with the engine but the shapes of rows.
+// all of it against docs/invariants.md. It shares no code with the engine but the shapes of rows.
 #pragma once
 
 #include <carillon/client.h>

@@ -288,7 +288,12 @@ void Judge::expect_retry(const Ending& ending, const Word* word, Expected& expec
     expected.earliest = std::max(now_, low + word->again->delay);
     expected.latest = std::max(now_, std::max(word->said_at, now_) + word->again->delay);
   } else if (const auto* fixed = std::get_if<RetryFixed>(&policy)) {
-    expected.earliest = expected.latest = std::max(now_, ending.job.row.run_at + fixed->delay);
+    // Planned no earlier than the job existed; and if a gate held it, no earlier than that opened.
+    const Instant claimed_at = ending.job.lease->claimed_at;
+    const JobRow& row = ending.job.row;
+    const Instant planned = std::max(row.run_at, std::min(made_at(row.id), claimed_at));
+    expected.earliest = std::max(now_, planned + fixed->delay);
+    expected.latest = std::max(now_, std::max(planned, claimed_at) + fixed->delay);
   } else if (const auto delays = delays_of(policy, expected.attempts)) {
     expected.earliest = now_ + delays->least;
     expected.latest = now_ + delays->most;
@@ -304,7 +309,7 @@ void Judge::expect_yield(const Ending& ending, Expected& expected) const {
   if (must || (may && ended_so)) expected.state = JobState::skipped;
 }
 
-// What becomes of the job, from the words of semantics.md alone. (invariants 12, 15, 16)
+// What becomes of the job, from the rules in words alone. (invariants 12, 15, 16)
 Judge::Expected Judge::expect(const Ending& ending, std::optional<AttemptResult> result, const Word* word) const {
   const LiveJob& job = ending.job;
   Expected expected{.earliest = now_, .latest = now_, .attempts = job.lease->attempt};

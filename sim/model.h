@@ -20,6 +20,7 @@ struct LeaseModel {
   std::int64_t token = 0;
   std::uint32_t attempt = 1;
   BootTime claimed{};
+  Instant claimed_at;
   BootTime until{};    // by the judge's own reckoning
   BootTime started{};  // zero: the handler was not entered
   Duration length{};

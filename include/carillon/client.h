@@ -112,6 +112,7 @@ class Client {
     std::optional<Instant> run_at;
     std::optional<std::string> payload;               // instead of the whole that is there
     std::optional<std::optional<RetryPolicy>> retry;  // nothing in it: the default
+    std::optional<std::uint32_t> max_attempts;        // what waits is tried once more in any case
     std::optional<std::vector<std::string>> limits;
   };
   virtual Result<JobState> change(std::string_view tenant, JobId id, const JobChange& change) = 0;
@@ -126,6 +127,10 @@ class Client {
   // `definition` is the JSON of the documentation.
   virtual Result<ScheduleInfo> put_schedule(std::string_view tenant, std::string_view definition,
                                             std::optional<std::int64_t> if_revision = std::nullopt) = 0;
+  // What the patch leaves out stays: objects are merged, null clears (RFC 7396). `payload` and `meta` are replaced
+  // whole, and so is a trigger or retry of another kind.
+  virtual Result<ScheduleInfo> patch_schedule(std::string_view tenant, std::string_view name, std::string_view patch,
+                                              std::optional<std::int64_t> if_revision = std::nullopt) = 0;
   virtual Result<ScheduleInfo> schedule(std::string_view tenant, std::string_view name) = 0;
   virtual Result<std::vector<ScheduleInfo>> schedules(std::string_view tenant, std::string_view after,
                                                       std::size_t limit) = 0;
@@ -136,7 +141,7 @@ class Client {
   virtual Result<void> delete_schedule(std::string_view tenant, std::string_view name) = 0;
   struct TriggerOptions {
     std::optional<std::string> payload;  // merged over the template's and the subject's, top level by top level
-    std::optional<int> priority;         // 2 unless told otherwise
+    std::optional<int> priority;         // unless told otherwise 2, or the job's own if that is before it
     std::string subject;                 // of a schedule with fan_out
     // Of windows: this one, whether it was run or not. It never moves the cursor.
     std::optional<Instant> window_start;

@@ -52,6 +52,7 @@ class Scheduler {
     AnyTime run_at;
     int priority = 3;
     std::optional<std::string> idempotency_key;  // optional, but recommended
+    bool notifies = false;                       // it would notify users: quiet hours hold it
   };
   // The job's id: with a key that is held, of the job that was there.
   Result<JobId> schedule_once(const Once& once);
@@ -64,9 +65,11 @@ class Scheduler {
     std::string tz;      // IANA name
     AnyTime start_from;  // the first occurrence is not before it, and it gives the phase; not given: now
     int priority = 3;
+    bool notifies = false;  // as of Once
   };
   // There is no job before it is due: the answer is the schedule, with `next_at`. Its name is made of what is given but
-  // for `start_from` and `priority`, so that the same call again finds it. Without `start_from` it then stays as it is.
+  // for `start_from`, `priority` and `notifies`, so that the same call again finds it. Without `start_from` it then
+  // stays as it is.
   Result<ScheduleInfo> schedule_recurring(const Recurring& recurring);
 
  private:

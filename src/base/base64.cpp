@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view kBase64Digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 constexpr std::uint8_t kNoDigit = 0xFF;
 
-constexpr std::array<std::uint8_t, 256> kBase64Values = [] {
+constexpr std::array<std::uint8_t, 256> kBase64Values = []() {
   std::array<std::uint8_t, 256> values{};
   values.fill(kNoDigit);
   for (std::size_t i = 0; i < kBase64Digits.size(); ++i) {

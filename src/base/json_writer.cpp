@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 
 #include "base/check.h"
 #include "base/json.h"
@@ -16,9 +17,29 @@ namespace {
 
 bool stands_for_itself(char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; }
 
+// The same of eight bytes at once. May say no of some that do: these are looked at one by one.
+bool stand_for_themselves(std::uint64_t bytes) {
+  constexpr std::uint64_t kOnes = 0x0101'0101'0101'0101U;
+  constexpr std::uint64_t kHigh = 0x80 * kOnes;
+  const auto has_zero = [](std::uint64_t word) { return (word - kOnes) & ~word & kHigh; };
+  const std::uint64_t below_space = (bytes - 0x20 * kOnes) & ~bytes & kHigh;
+  return ((bytes & kHigh) | below_space | has_zero(bytes ^ ('"' * kOnes)) | has_zero(bytes ^ ('\\' * kOnes)) |
+          has_zero(bytes ^ (0x7f * kOnes))) == 0;
+}
+
+bool all_stand_for_themselves(std::string_view text) {
+  while (text.size() >= sizeof(std::uint64_t)) {
+    std::uint64_t bytes = 0;
+    std::memcpy(&bytes, text.data(), sizeof bytes);
+    if (!stand_for_themselves(bytes)) break;
+    text.remove_prefix(sizeof bytes);
+  }
+  return std::ranges::all_of(text, stands_for_itself);
+}
+
 // Answers are full of names and short texts: those that need no escape are not copied twice.
 void append_string(std::string& out, std::string_view text) {
-  if (!std::ranges::all_of(text, stands_for_itself)) {
+  if (!all_stand_for_themselves(text)) {
     out += json_string(text);
     return;
   }

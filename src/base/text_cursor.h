@@ -24,7 +24,6 @@ class TextCursor {
   bool at_digit() const { return peek() >= '0' && peek() <= '9'; }
 
   void advance(std::size_t count = 1) { position_ += count; }
-  void rewind_to(std::size_t position) { position_ = position; }
 
   // Steps over `expected` if it is next.
   bool eat(char expected) {

@@ -13,17 +13,12 @@
 #include "base/nearest_name.h"
 #include "carillon/job_state.h"
 #include "carillon/version.h"
-#include "cli/bench/bench_engine.h"
-#include "cli/bench/bench_once.h"
-#include "cli/bench/bench_schedules.h"
-#include "cli/bench/bench_server.h"
-#include "cli/bench/bench_store.h"
 #include "cli/client_commands.h"
 #include "cli/completion.h"
 #include "cli/outcome.h"
 #include "cli/preview_command.h"
 #include "cli/serve_flags.h"
-#include "cli/terminal.h"
+#include "core/trigger_kind.h"
 #include "core/zone.h"
 #include "daemon/serve.h"
 
@@ -42,19 +37,27 @@ std::vector<std::string> state_names() {
   return names;
 }
 
-constexpr const char* kPreviewFooter = R"(
-Triggers:
-  cron:0 8 * * 1-5              five fields, or six with seconds first
-  rrule:FREQ=WEEKLY;BYDAY=MO    RFC 5545; --start gives DTSTART
-  every:2h                      a steady interval; --start gives its anchor
-  daily:08:00                   each day at that local time
-  weekly:mon,fri@08:00          on those days
-  once:2026-03-29T01:00:00Z     a single instant
-  delivery:08:00                a window before that local time each day
-  windows:1h                    spans of time, each when it is over
-  @file.json                    a trigger or a whole schedule as JSON
+std::string preview_footer() {
+  std::string text = "\nTriggers:\n";
+  const auto add = [&](std::string_view form, std::string_view means) {
+    text += fmt::format("  {:<29} {}\n", form, means);
+  };
+  for (const TriggerKind* const kind : trigger_kinds()) {
+    if (!kind->example.empty()) add(kind->example, kind->means);
+  }
+  add("@file.json", "a trigger or a whole schedule as JSON");
+  return text +
+         "\nTimes: 2026-03-29T01:00:00Z, Unix milliseconds, or local time in --timezone: 2026-03-29T09:00, 2026-03-29.";
+}
 
-Times: 2026-03-29T01:00:00Z, Unix milliseconds, or local time in --timezone: 2026-03-29T09:00, 2026-03-29.)";
+std::vector<std::string> preview_forms() {
+  std::vector<std::string> forms;
+  for (const TriggerKind* const kind : trigger_kinds()) {
+    if (!kind->example.empty()) forms.push_back(fmt::format("{}:", kind->name));
+  }
+  forms.emplace_back("@");
+  return forms;
+}
 
 class CommandLine {
  public:
@@ -64,7 +67,6 @@ class CommandLine {
     add_serve();
     add_client_commands(app_, exit_code_);
     add_preview();
-    add_bench();
     add_version();
     add_completion();
   }
@@ -125,72 +127,8 @@ class CommandLine {
     command->add_option("--dst-overlap", preview_.dst_overlap, "A local time that exists twice: first, second, both")
         ->type_name("POLICY");
     command->add_flag("--json", preview_.json, "JSON, also on a terminal");
-    command->footer(kPreviewFooter);
+    command->footer(preview_footer());
     command->callback([this] { exit_code_ = print_or_complain(run_preview(preview_, system_now())); });
-  }
-
-  void add_bench() {
-    CLI::App* bench = app_.add_subcommand("bench", "Measure, beside the raw limit in the same run");
-    bench->require_subcommand(1);
-    CLI::App* command = bench->add_subcommand("store", "Life cycles a second on SQLite, group commit, opening");
-    command->add_option("--folder", bench_store_.folder, "Where the files are made and removed (default .)")
-        ->type_name("FOLDER");
-    command->add_flag("--quick", bench_store_.quick, "Small counts, to see that it runs");
-    command->add_flag("--json", bench_store_.json, "JSON, also on a terminal");
-    command->callback([this] {
-      bench_store_.json = bench_store_.json || !stdout_is_terminal();
-      exit_code_ = print_or_complain(run_bench_store(bench_store_));
-    });
-    add_bench_engine(*bench);
-    add_bench_schedules(*bench);
-    add_bench_server(*bench);
-    add_bench_once(*bench);
-  }
-
-  void add_bench_engine(CLI::App& bench) {
-    CLI::App* command = bench.add_subcommand("engine", "Jobs a second, pick-up, lateness, idle cost of the library");
-    command->add_option("--folder", bench_engine_.folder, "Where the files are made and removed (default .)")
-        ->type_name("FOLDER");
-    command->add_flag("--quick", bench_engine_.quick, "Small counts, to see that it runs");
-    command->add_flag("--json", bench_engine_.json, "JSON, also on a terminal");
-    command->callback([this] {
-      bench_engine_.json = bench_engine_.json || !stdout_is_terminal();
-      exit_code_ = print_or_complain(run_bench_engine(bench_engine_));
-    });
-  }
-
-  void add_bench_schedules(CLI::App& bench) {
-    CLI::App* command =
-        bench.add_subcommand("schedules", "Ticks, import and memory with subjects by the million; all due at once");
-    command->add_option("--folder", bench_schedules_.folder, "Where the files are made and removed (default .)")
-        ->type_name("FOLDER");
-    command->add_flag("--quick", bench_schedules_.quick, "Small counts, to see that it runs");
-    command->add_flag("--json", bench_schedules_.json, "JSON, also on a terminal");
-    command->callback([this] {
-      bench_schedules_.json = bench_schedules_.json || !stdout_is_terminal();
-      exit_code_ = print_or_complain(run_bench_schedules(bench_schedules_));
-    });
-  }
-
-  void add_bench_server(CLI::App& bench) {
-    CLI::App* command =
-        bench.add_subcommand("server", "Calls a second over HTTP on loopback, parked polls, slow clients");
-    command->add_option("--folder", bench_server_.folder, "Where the files are made and removed (default .)")
-        ->type_name("FOLDER");
-    command->add_flag("--quick", bench_server_.quick, "Small counts, to see that it runs");
-    command->add_flag("--json", bench_server_.json, "JSON, also on a terminal");
-    command->callback([this] {
-      bench_server_.json = bench_server_.json || !stdout_is_terminal();
-      exit_code_ = print_or_complain(run_bench_server(bench_server_));
-    });
-  }
-
-  void add_bench_once(CLI::App& bench) {
-    CLI::App* command = bench.add_subcommand("once", "Each rate once and shortly, for two builds in turns");
-    command->add_option("names", bench_once_.names, "What to measure (default all)")->type_name("NAME");
-    command->add_option("--folder", bench_once_.folder, "Where the files are made and removed (default .)")
-        ->type_name("FOLDER");
-    command->callback([this] { exit_code_ = print_or_complain(run_bench_once(bench_once_)); });
   }
 
   void add_version() {
@@ -212,7 +150,7 @@ class CommandLine {
         {"--timezone", Zone::names()},
         {"--dst-gap", {"shift", "skip", "next_valid"}},
         {"--dst-overlap", {"first", "second", "both"}},
-        {"preview", {"cron:", "rrule:", "every:", "daily:", "weekly:", "once:", "@"}},
+        {"preview", preview_forms()},
         {"completion", {"bash"}},
         {"--state", state_names()},
         {"--status", {"success", "cutoff_reached", "skipped", "missed", "cancelled", "none"}},
@@ -238,11 +176,6 @@ class CommandLine {
   CLI::App app_{"Carillon: a durable, multi-tenant job scheduler", "carillon"};
   PreviewRequest preview_;
   daemon::ServeFlags serve_flags_;
-  BenchEngineRequest bench_engine_;
-  BenchOnceRequest bench_once_;
-  BenchSchedulesRequest bench_schedules_;
-  BenchServerRequest bench_server_;
-  BenchStoreRequest bench_store_;
   std::string shell_;
   ExitCode exit_code_ = ExitCode::done;
 };

@@ -16,6 +16,7 @@
 #include "core/schedule.h"
 #include "core/timetable.h"
 #include "core/trigger.h"
+#include "core/trigger_kind.h"
 #include "daemon/config.h"
 
 namespace carillon {
@@ -99,18 +100,16 @@ Result<Plan> read_plan_file(const std::string& path) {
 }
 
 Result<void> set_start(Trigger& trigger, const std::string& start, const Zone& zone) {
-  if (auto* rrule = std::get_if<RruleTrigger>(&trigger)) {
-    TRY_ASSIGN(const Instant at, parse_when(start, zone));
-    // A local time is taken as it is written, even one that a clock change skips.
-    const auto local = parse_local_seconds(start);
-    rrule->start = local ? GivenTime(*local) : GivenTime(at);
-    return {};
+  const TriggerKind& kind = kind_of(trigger);
+  if (!kind.set_start) {
+    const std::string those = kinds_where([](const TriggerKind& one) { return one.set_start != nullptr; });
+    return invalid_request(fmt::format("--start goes with {} only; the other kinds have no start", those));
   }
-  if (auto* every = std::get_if<EveryTrigger>(&trigger)) {
-    TRY_ASSIGN(every->anchor, parse_when(start, zone));
-    return {};
-  }
-  return invalid_request("--start goes with rrule: and every: only; the other kinds have no start");
+  TRY_ASSIGN(const Instant at, parse_when(start, zone));
+  // A local time is taken as it is written, even one that a clock change skips.
+  const auto local = parse_local_seconds(start);
+  kind.set_start(trigger, local ? GivenTime(*local) : GivenTime(at), zone);
+  return {};
 }
 
 // That of a schedule that names none, here: from the file or the environment, as `carillon serve` would read them.

@@ -11,7 +11,7 @@ namespace carillon {
 
 // As given on the command line.
 struct PreviewRequest {
-  std::string trigger;  // cron:…, rrule:…, every:…, daily:…, weekly:…, once:… or @file.json
+  std::string trigger;  // daily:08:00 and the like, or @file.json
   std::optional<std::string> timezone;
   std::optional<std::string> from;
   std::optional<std::string> start;

@@ -8,6 +8,7 @@
 #include "cli/input.h"
 #include "cli/listing.h"
 #include "core/job.h"
+#include "core/trigger_kind.h"
 
 namespace carillon {
 
@@ -22,10 +23,9 @@ Cell enabled_of(const JsonValue& item) {
 Cell trigger_of(const JsonValue& item) {
   const JsonValue trigger = item.at("trigger");
   const std::string kind = trigger.at("kind").as_string();
-  for (const std::string_view detail : {"cron", "rrule", "every", "at", "schedule", "due", "interval"}) {
-    if (!trigger.at(detail).is_null()) return {.text = kind + " " + shown_value(trigger.at(detail))};
-  }
-  return {.text = kind};
+  const TriggerKind* const known = find_kind(kind);
+  if (known == nullptr || trigger.at(known->shown_field).is_null()) return {.text = kind};
+  return {.text = kind + " " + shown_value(trigger.at(known->shown_field))};
 }
 
 Cell last_of(const JsonValue& item) { return outcome_cell(item.at("last_outcome").as_string()); }

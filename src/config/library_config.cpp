@@ -127,8 +127,8 @@ std::vector<Setting<LibraryConfig>> slo_settings() {
 
 EngineOptions engine_options_of(const LibraryConfig& config,
                                 const std::function<bool(std::string_view key)>& is_given) {
-  const auto if_given = [&]<typename T>(std::string_view key, T value) {
-    return is_given(key) ? std::optional<T>(value) : std::nullopt;
+  const auto if_given = [&](std::string_view key, auto value) {
+    return is_given(key) ? std::optional<decltype(value)>(value) : std::nullopt;
   };
   EngineOptions options;
   options.max_concurrency = config.max_concurrency;

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
+#include "base/digits.h"
 #include "base/text_cursor.h"
 #include "core/local_time.h"
 
@@ -77,7 +79,9 @@ namespace {
 std::string format_cut(Instant instant) {
   const auto second = std::chrono::floor<seconds>(instant);
   const auto millis = std::chrono::floor<std::chrono::milliseconds>(instant - second);
-  return fmt::format("{}.{:03}Z", format_local_seconds(LocalSeconds(second.time_since_epoch())), millis.count());
+  std::string text = format_local_seconds(LocalSeconds(second.time_since_epoch())) + ".000Z";
+  put_decimal(std::span(text).last(4).first(3), static_cast<std::uint64_t>(millis.count()));
+  return text;
 }
 
 }  // namespace

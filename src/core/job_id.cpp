@@ -1,11 +1,11 @@
 #include "core/job_id.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "base/check.h"
+#include "base/digits.h"
 #include "base/hash.h"
 
 namespace carillon {
@@ -58,8 +58,14 @@ UuidHalves halves_of(JobId id) {
 std::string format_job_id(JobId id) {
   CHECK(id.value >= 0);
   const UuidHalves uuid = halves_of(id);
-  return fmt::format("{:08x}-{:04x}-{:04x}-{:04x}-{:012x}", uuid.high >> 32, uuid.high >> 16 & 0xFFFF,
-                     uuid.high & 0xFFFF, uuid.low >> 48, uuid.low & 0xFFFF'FFFF'FFFF);
+  std::string text = "00000000-0000-0000-0000-000000000000";
+  const std::span<char> place(text);
+  put_hex(place.first(8), uuid.high >> 32U);
+  put_hex(place.subspan(9, 4), uuid.high >> 16U);
+  put_hex(place.subspan(14, 4), uuid.high);
+  put_hex(place.subspan(19, 4), uuid.low >> 48U);
+  put_hex(place.last(12), uuid.low);
+  return text;
 }
 
 std::optional<JobId> parse_job_id(std::string_view text) {

@@ -56,19 +56,4 @@ std::span<const JobState> successors(JobState state) {
 
 bool can_move(JobState from, JobState to) { return std::ranges::find(successors(from), to) != successors(from).end(); }
 
-bool can_begin(JobState state) {
-  switch (state) {
-    case waiting:
-    case queued:
-    case skipped:
-    case missed:
-    case cutoff_reached: return true;
-    case processing:
-    case dlq:
-    case done:
-    case cancelled: return false;
-  }
-  UNREACHABLE();
-}
-
 }  // namespace carillon

@@ -16,7 +16,4 @@ std::optional<JobState> job_state_from(std::string_view name);
 std::span<const JobState> successors(JobState state);
 bool can_move(JobState from, JobState to);
 
-// The states in which a row may first be written: live ones, and outcomes of occurrences that never ran.
-bool can_begin(JobState state);
-
 }  // namespace carillon

@@ -16,20 +16,16 @@ double microseconds(Duration duration) { return static_cast<double>(duration.cou
 
 }  // namespace
 
-LimitState::LimitState(const LimitRule& rule, Instant now) : rule_(rule), tokens_(burst()), seen_(now) {}
+LimitState::LimitState(const LimitRule& rule, Instant now)
+    : rule_(rule), tokens_(rule.burst_or_default()), seen_(now) {}
 
 void LimitState::change(const LimitRule& rule, Instant now) {
   advance(now);
   const bool had_rate = rule_.rate.has_value();
   rule_ = rule;
-  tokens_ = had_rate ? std::min(tokens_, burst()) : burst();
+  tokens_ = had_rate ? std::min(tokens_, rule_.burst_or_default()) : rule_.burst_or_default();
   held_until_ = kInstantMin;
   share_ = 1;
-}
-
-double LimitState::burst() const {
-  const double unbounded = rule_.burst.value_or(rule_.rate.value_or(1));
-  return std::max(1.0, unbounded);
 }
 
 Duration LimitState::step_length() const { return std::max(rule_.per, Duration(1)); }
@@ -59,7 +55,8 @@ void LimitState::advance(Instant now) {
     clean_since_ = step_end;
     share_ = std::min(1.0, share_ + kLimitShareStep);
   }
-  tokens_ = std::min(burst(), tokens_ + (share_ * tokens_per_microsecond() * microseconds(now - seen_)));
+  tokens_ =
+      std::min(rule_.burst_or_default(), tokens_ + (share_ * tokens_per_microsecond() * microseconds(now - seen_)));
   seen_ = now;
 }
 
@@ -83,11 +80,15 @@ Instant LimitState::token_at() const {
   return add_clamped(from, std::max(Duration(1), Duration(static_cast<std::int64_t>(wait))));
 }
 
+Instant LimitState::closed_until(Instant now) {
+  advance(now);
+  return std::max(has_token() ? kInstantMin : token_at(), held_until_);
+}
+
 Opening LimitState::opening(Instant now) {
   advance(now);
   if (rule_.concurrency && running_ >= *rule_.concurrency) return {.kind = Opening::Kind::when_one_ends};
-  const Instant free_at = has_token() ? seen_ : token_at();
-  const Instant at = std::max(free_at, held_until_);
+  const Instant at = closed_until(now);
   if (at <= seen_) return {.kind = Opening::Kind::now};
   return {.kind = Opening::Kind::at, .at = at};
 }
@@ -100,7 +101,7 @@ void LimitState::take(Instant now) {
 
 void LimitState::give_back(Instant now) {
   advance(now);
-  if (rule_.rate) tokens_ = std::min(burst(), tokens_ + 1);
+  if (rule_.rate) tokens_ = std::min(rule_.burst_or_default(), tokens_ + 1);
   end();
 }
 

@@ -49,6 +49,9 @@ class LimitState {
   const LimitRule& rule() const { return rule_; }
 
   Opening opening(Instant now);
+  // Nothing starts before this, whatever ends until then: by the rate, or by a provider's word. In the past: by
+  // neither.
+  Instant closed_until(Instant now);
 
   // One starts. The caller has seen that it may.
   void take(Instant now);
@@ -71,7 +74,6 @@ class LimitState {
   double effective_rate(Instant now);
 
  private:
-  double burst() const;
   double tokens_per_microsecond() const;
   Duration step_length() const;
   bool has_token() const;

@@ -24,7 +24,7 @@ struct LimitRule {
   std::optional<std::uint32_t> concurrency;  // 1 or more
 
   // The burst in force: without one of its own, what one `per` allows, and never less than a single start.
-  double burst_or_default() const { return burst.value_or(std::max(1.0, rate.value_or(1.0))); }
+  double burst_or_default() const { return std::max(1.0, burst.value_or(rate.value_or(1.0))); }
 
   friend bool operator==(const LimitRule&, const LimitRule&) = default;
 };

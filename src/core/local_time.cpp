@@ -4,6 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <span>
+
+#include "base/digits.h"
 
 namespace carillon {
 
@@ -98,8 +102,17 @@ Result<LocalDays> parse_date(std::string_view text) {
 
 std::string format_date(LocalDays day) {
   const std::chrono::year_month_day date(day);
-  return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
-                     static_cast<unsigned>(date.day()));
+  const int year = static_cast<int>(date.year());
+  if (year < 0 || year > 9999) {
+    return fmt::format("{:04}-{:02}-{:02}", year, static_cast<unsigned>(date.month()),
+                       static_cast<unsigned>(date.day()));
+  }
+  std::string text = "0000-00-00";
+  const std::span<char> place(text);
+  put_decimal(place.first(4), static_cast<std::uint64_t>(year));
+  put_decimal(place.subspan(5, 2), static_cast<unsigned>(date.month()));
+  put_decimal(place.last(2), static_cast<unsigned>(date.day()));
+  return text;
 }
 
 Result<LocalSeconds> parse_local_seconds(std::string_view text) {
@@ -113,9 +126,13 @@ Result<LocalSeconds> parse_local_seconds(std::string_view text) {
 
 std::string format_local_seconds(LocalSeconds time) {
   const auto day = std::chrono::floor<std::chrono::days>(time);
-  const std::chrono::hh_mm_ss clock(time - day);
-  return fmt::format("{}T{:02}:{:02}:{:02}", format_date(day), clock.hours().count(), clock.minutes().count(),
-                     clock.seconds().count());
+  const auto second = static_cast<std::uint64_t>((time - day).count());
+  std::string text = format_date(day) + "T00:00:00";
+  const std::span<char> clock = std::span(text).last(8);
+  put_decimal(clock.first(2), second / 3600);
+  put_decimal(clock.subspan(3, 2), second / 60 % 60);
+  put_decimal(clock.last(2), second % 60);
+  return text;
 }
 
 }  // namespace carillon

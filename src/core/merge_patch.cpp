@@ -53,7 +53,7 @@ class Merge {
       const Json* const now = shape.object == name ? over.find(shape.member) : nullptr;
       if (now == nullptr || now->type == JsonType::null) return false;
       const Json* const before = under.find(shape.member);
-      return before == nullptr || before->text != now->text;
+      return before == nullptr || (!shape.alone && before->text != now->text);
     });
   }
 

@@ -18,10 +18,11 @@ struct MergeRules {
   // Members that are replaced whole, wherever they stand: their insides belong to somebody else.
   std::span<const std::string_view> whole;
   // A member that says which shape the object of that name has: if the patch names another, the object is replaced, not
-  // merged.
+  // merged. With `alone` its being there says it, whatever its value.
   struct Shape {
     std::string_view object;
     std::string_view member;
+    bool alone = false;
   };
   std::span<const Shape> shapes;
 };

@@ -4,12 +4,10 @@
 
 #include "base/check.h"
 #include "base/mutant.h"
-#include "core/cadence.h"
-#include "core/delivery.h"
 #include "core/jitter.h"
 #include "core/misfire.h"
 #include "core/overlap.h"
-#include "core/window.h"
+#include "core/trigger_kind.h"
 
 namespace carillon {
 
@@ -249,22 +247,21 @@ void spread_closed(ClosedOccurrences& range, const Timetable& timetable, Instant
   range.minutes = std::move(spread.minutes);
 }
 
-SubjectPlan plan_subject(const PlanFacts& facts) {
-  if (!facts.overrides.enabled) return without_time(facts);
-  const Trigger& trigger = facts.schedule.trigger;
-  if (const auto* delivery = std::get_if<DeliveryTrigger>(&trigger)) return plan_delivery(facts, *delivery);
-  if (const auto* windows = std::get_if<WindowsTrigger>(&trigger)) return plan_windows(facts, *windows);
-  if (const auto* adaptive = std::get_if<AdaptiveTrigger>(&trigger)) return plan_check(facts, *adaptive);
+SubjectPlan plan_by_timetable(const PlanFacts& facts) {
   return facts.timetable ? plan_times(facts, *facts.timetable) : without_time(facts);
 }
 
-SubjectPlan anchor_subject(const PlanFacts& facts, const SubjectChange& change) {
-  const Trigger& trigger = facts.schedule.trigger;
-  // Asked also while it is not enabled: the cursor may be set then.
-  if (const auto* windows = std::get_if<WindowsTrigger>(&trigger)) return anchor_windows(facts, *windows, change);
+SubjectPlan plan_subject(const PlanFacts& facts) {
   if (!facts.overrides.enabled) return without_time(facts);
-  if (const auto* delivery = std::get_if<DeliveryTrigger>(&trigger)) return anchor_delivery(facts, *delivery, change);
-  if (const auto* adaptive = std::get_if<AdaptiveTrigger>(&trigger)) return anchor_check(facts, *adaptive, change);
+  const TriggerKind& kind = kind_of(facts.schedule.trigger);
+  return kind.plan ? kind.plan(facts) : plan_by_timetable(facts);
+}
+
+SubjectPlan anchor_subject(const PlanFacts& facts, const SubjectChange& change) {
+  const TriggerKind& kind = kind_of(facts.schedule.trigger);
+  // A cursor may be set also while the subject is not enabled.
+  if (!facts.overrides.enabled && !kind.traits.keeps_cursor) return without_time(facts);
+  if (kind.anchor) return kind.anchor(facts, change);
   return facts.timetable ? anchor_times(facts, *facts.timetable, change) : without_time(facts);
 }
 
@@ -286,7 +283,7 @@ NewJob manual_job(std::string_view tenant, const Schedule& schedule, std::string
                   const SubjectOverrides& overrides) {
   NewJob job = job_of_subject(schedule.job, tenant, overrides);
   if (payload) job.payload = merge_payload(job.payload, *payload);
-  job.priority = priority.value_or(kPriorityManual);
+  job.priority = priority.value_or(std::min(job.priority, kPriorityManual));
   job.options.origin = Origin::manual;
   job.options.beside = BesideOccurrence{.schedule = schedule.name, .slot = {}};
   job.subject = subject;

@@ -1,9 +1,9 @@
 // What becomes of one subject of a schedule at `now`: its due occurrences turn into jobs or into outcomes, and its next
 // time moves on. A pure decision; the engine reads the facts and writes the plan in one transaction. (invariant 19)
 //
-// A kind of schedule is two functions: `plan_subject` for a subject that is due, `anchor_subject` for one that was made
-// or changed. Both are asked here; deliveries, windows and adaptive checks are decided in delivery.h, window.h and
-// cadence.h. Every due occurrence ends in exactly one place: a job, or a closed range. (invariants 1, 3)
+// `plan_subject` is for a subject that is due, `anchor_subject` for one that was made or changed. A kind that has no
+// timetable decides both in its own file (kinds/). Every due occurrence ends in exactly one place: a job, or a closed
+// range. (invariants 1, 3)
 //
 // The kinds of the wall clock know two rules. The misfire policy says which of the due occurrences run at all; the
 // overlap policy then lets each of these, oldest first, meet the jobs that are still open.
@@ -107,8 +107,9 @@ struct SubjectPlan {
 // Finds out where the occurrences of a range are counted, from its first one to `last`: those of the timetable.
 void spread_closed(ClosedOccurrences& range, const Timetable& timetable, Instant last, Instant now);
 
-// What becomes of a subject that is due.
+// What becomes of a subject that is due, by its kind; and of one whose times are those of a timetable.
 SubjectPlan plan_subject(const PlanFacts& facts);
+SubjectPlan plan_by_timetable(const PlanFacts& facts);
 
 // What happened to a subject, or to its schedule.
 struct SubjectChange {
@@ -130,7 +131,7 @@ NewJob plan_after(std::string_view tenant, const Schedule& dependent, std::strin
                   JobId parent, const SubjectOverrides& overrides = {});
 
 // A run by hand, now. It stands beside all occurrences, so that it cannot use one up. `payload` is merged over the
-// template's and the subject's.
+// template's and the subject's. Without a `priority` it comes before others, and never behind what the plan would make.
 inline constexpr int kPriorityManual = 2;
 NewJob manual_job(std::string_view tenant, const Schedule& schedule, std::string_view subject,
                   const std::optional<std::string>& payload, std::optional<int> priority,

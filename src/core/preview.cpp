@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/json.h"
-#include "core/delivery.h"
+#include "core/trigger_kind.h"
 
 namespace carillon {
 
@@ -31,43 +31,6 @@ namespace {
 
 // A subject that is far behind has so much to make up for before its first time that is ahead.
 constexpr std::size_t kStepsBehindMax = 100;
-
-// Day by day, so that those which a clock change takes away are seen.
-std::vector<PreviewItem> preview_days(const DeliveryCalendar& calendar, LocalDays after, Instant behind,
-                                      std::size_t count) {
-  std::vector<PreviewItem> items;
-  const auto lost_between = [&](LocalDays begin, LocalDays end) {
-    for (LocalDays day = begin + std::chrono::days(1); day < end && items.size() < count; day += std::chrono::days(1)) {
-      if (const auto due = calendar.skipped_on(day)) {
-        items.push_back({.at = {}, .asked = *due, .note = DstNote::gap_skipped, .day = day});
-      }
-    }
-  };
-  while (items.size() < count) {
-    const auto found = calendar.after(after);
-    // Past the last day a skipped one may still follow; a year ahead is far enough to show it.
-    lost_between(after, found ? found->day : after + std::chrono::days(366));
-    if (!found || items.size() == count) break;
-    after = found->day;
-    if (found->start <= behind) continue;
-    items.push_back({.at = found->start,
-                     .asked = found->due,
-                     .note = found->note,
-                     .day = found->day,
-                     .begin = found->start,
-                     .end = found->cutoff});
-  }
-  return items;
-}
-
-std::vector<PreviewItem> preview_deliveries(const PlanFacts& facts, Instant behind, std::size_t count) {
-  const DeliveryCalendar calendar = DeliveryCalendar::of(facts);
-  const auto first = calendar.first_ahead(facts.now);
-  if (!first) return {};
-  LocalDays after = first->day - std::chrono::days(1);
-  if (facts.position) after = std::max(after, day_of_slot(*facts.position));
-  return preview_days(calendar, after, behind, count);
-}
 
 // The planner itself, on a clock that jumps to each time.
 std::vector<PreviewItem> preview_plans(PlanFacts facts, Instant behind, std::size_t count, Stands stands) {
@@ -104,10 +67,8 @@ std::vector<PreviewItem> preview_plans(PlanFacts facts, Instant behind, std::siz
 
 // Of kinds that plan each subject on its own terms.
 std::vector<PreviewItem> preview_subject(PlanFacts facts, Instant behind, std::size_t count, Stands stands) {
-  if (std::holds_alternative<DeliveryTrigger>(facts.schedule.trigger)) {
-    return preview_deliveries(facts, behind, count);
-  }
-  return preview_plans(std::move(facts), behind, count, stands);
+  const TriggerKind& kind = kind_of(facts.schedule.trigger);
+  return kind.preview ? kind.preview(facts, behind, count) : preview_plans(std::move(facts), behind, count, stands);
 }
 
 }  // namespace
@@ -128,8 +89,9 @@ Result<std::vector<PreviewItem>> preview(const Trigger& trigger, Timetable::Opti
     TRY_ASSIGN(const Timetable timetable, Timetable::make(trigger, std::move(options)));
     return preview(timetable, from, count);
   }
-  if (std::holds_alternative<DeliveryTrigger>(trigger) && options.dst.overlap == DstOverlap::both) {
-    return invalid_configuration("dst.overlap: both would be two deliveries for one day");
+  const std::string_view both_is_refused = kind_of(trigger).refused.dst_overlap_both;
+  if (!both_is_refused.empty() && options.dst.overlap == DstOverlap::both) {
+    return invalid_configuration(fmt::format("dst.overlap: {}", both_is_refused));
   }
   Schedule schedule;
   schedule.name = "preview";

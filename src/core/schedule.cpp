@@ -1,19 +1,15 @@
 #include "core/schedule.h"
 
-#include <fmt/format.h>
-
 namespace carillon {
 
 Result<void> check_windows(const Schedule& schedule, const WindowDefaults& defaults) {
-  const auto* windows = std::get_if<WindowsTrigger>(&schedule.trigger);
-  if (windows == nullptr || windows->interval >= defaults.min_window) return {};
-  return invalid_configuration(fmt::format("trigger.interval: {} is below the shortest window, {}",
-                                           format_duration(windows->interval), format_duration(defaults.min_window)));
+  const TriggerKind& kind = kind_of(schedule.trigger);
+  return kind.check_defaults ? kind.check_defaults(schedule.trigger, defaults) : Result<void>();
 }
 
 void fill(Schedule& schedule, const WindowDefaults& defaults) {
-  auto* windows = std::get_if<WindowsTrigger>(&schedule.trigger);
-  if (windows != nullptr && !windows->max_backfill) windows->max_backfill = defaults.max_backfill;
+  const TriggerKind& kind = kind_of(schedule.trigger);
+  if (kind.fill) kind.fill(schedule.trigger, defaults);
 }
 
 Result<void> settle_times(Schedule& schedule, const Zone& default_zone) {
@@ -40,10 +36,15 @@ Result<Timetable> timetable_in(const Schedule& schedule, const Zone& zone, Insta
   return timetable;
 }
 
-bool has_times(const Schedule& schedule) { return after_of(schedule) == nullptr; }
+const TriggerTraits& traits_of(const Schedule& schedule) { return kind_of(schedule.trigger).traits; }
+
+const std::string* followed_by(const Schedule& schedule) {
+  const TriggerKind& kind = kind_of(schedule.trigger);
+  return kind.follows ? kind.follows(schedule.trigger) : nullptr;
+}
+
+bool has_times(const Schedule& schedule) { return followed_by(schedule) == nullptr; }
 
 bool has_timetable(const Schedule& schedule) { return has_times(schedule) && !plans_by_subject(schedule.trigger); }
-
-const AfterTrigger* after_of(const Schedule& schedule) { return std::get_if<AfterTrigger>(&schedule.trigger); }
 
 }  // namespace carillon

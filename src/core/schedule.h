@@ -16,6 +16,7 @@
 #include "core/overlap.h"
 #include "core/timetable.h"
 #include "core/trigger.h"
+#include "core/trigger_kind.h"
 
 namespace carillon {
 
@@ -59,6 +60,10 @@ Result<DstPolicy> read_dst_json(std::string_view text, const Json& value, const 
 // What parse_schedule reads back as the same. Needs trigger_json.
 std::string write_schedule(const Schedule& schedule);
 
+// A definition with these changes (RFC 7396): what belongs to others is replaced whole, and so is what has another
+// shape.
+Result<std::string> patched_schedule(std::string_view definition, std::string_view patch);
+
 // What parse_schedule does not know of: whether the configuration allows its windows. For one that is put; one that is
 // stored stays, whatever the configuration says today.
 Result<void> check_windows(const Schedule& schedule, const WindowDefaults& defaults);
@@ -75,10 +80,12 @@ Result<Timetable> timetable_of(const Schedule& schedule, const Zone& default_zon
 // The same in that very zone: a subject may have its own.
 Result<Timetable> timetable_in(const Schedule& schedule, const Zone& zone, Instant created_at);
 
-// Whether it has times of its own; else after_of says whom it follows.
+// What its kind is like: see trigger_kind.h.
+const TriggerTraits& traits_of(const Schedule& schedule);
+// The name of the schedule that it follows; nothing: it has times of its own.
+const std::string* followed_by(const Schedule& schedule);
 bool has_times(const Schedule& schedule);
-// Whether these are the same for all subjects in a zone: not those of delivery, windows and adaptive.
+// Whether these are the same for all subjects in a zone.
 bool has_timetable(const Schedule& schedule);
-const AfterTrigger* after_of(const Schedule& schedule);
 
 }  // namespace carillon

@@ -1,8 +1,11 @@
 #include <fmt/format.h>
 
+#include <array>
+
 #include "base/check.h"
 #include "base/json_writer.h"
 #include "core/job_fields.h"
+#include "core/merge_patch.h"
 #include "core/schedule.h"
 #include "core/subject.h"
 
@@ -65,21 +68,22 @@ Result<std::string> read_name(const JsonFields& fields, std::string_view put_und
   return given->text;
 }
 
-// A field that is read, but says nothing to a schedule of this kind.
+// A field that is read, but says nothing to a schedule of this kind; without a `why` it does.
 Result<void> refuse_field(const JsonFields& fields, std::string_view name, const Schedule& schedule,
                           std::string_view why) {
   const Json* const value = fields.optional(name);
-  if (value == nullptr) return {};
+  if (value == nullptr || why.empty()) return {};
   return cannot_work(
-      fields.fail(*value, name, fmt::format("does not go with the kind {}: {}", kind_of(schedule.trigger), why)));
+      fields.fail(*value, name, fmt::format("does not go with the kind {}: {}", kind_of(schedule.trigger).name, why)));
 }
 
 Result<void> read_on_cutoff(std::string_view text, const JsonFields& fields, Schedule& schedule) {
   constexpr std::string_view kName = "on_cutoff";
   const Json* const value = fields.optional(kName);
   if (value == nullptr) return {};
-  if (!std::holds_alternative<DeliveryTrigger>(schedule.trigger)) {
-    return refuse_field(fields, kName, schedule, "only a delivery has a cutoff");
+  if (!traits_of(schedule).has_cutoff) {
+    const std::string those = kinds_where([](const TriggerKind& kind) { return kind.traits.has_cutoff; });
+    return refuse_field(fields, kName, schedule, fmt::format("only a {} has a cutoff", those));
   }
   TRY_ASSIGN(schedule.on_cutoff, parse_job_template(text, *value, fields.path_of(kName)));
   return {};
@@ -87,32 +91,27 @@ Result<void> read_on_cutoff(std::string_view text, const JsonFields& fields, Sch
 
 // What of the template the kind itself decides.
 Result<void> check_job(const JsonFields& fields, const Json& job, const Schedule& schedule) {
-  if (std::holds_alternative<DeliveryTrigger>(schedule.trigger)) {
+  const TriggerKind& kind = kind_of(schedule.trigger);
+  if (!kind.refused.retry.empty()) {
     for (const std::string_view name : {"retry", "max_attempts"}) {
       const Json* const given = job.find(name);
       if (given == nullptr || given->type == JsonType::null) continue;
-      return cannot_work(fields.fail(*given, fmt::format("job.{}", name),
-                                     "a delivery is tried again every retry_delay, until its cutoff"));
+      return cannot_work(fields.fail(*given, fmt::format("job.{}", name), kind.refused.retry));
     }
   }
-  const std::string& payload = schedule.job.payload;
-  if (std::holds_alternative<WindowsTrigger>(schedule.trigger) && payload != "null" && !payload.starts_with('{')) {
-    return cannot_work(
-        fields.fail(*job.find("payload"), "job.payload", "must be an object, to which the window can be added"));
-  }
-  return {};
+  return kind.check_job ? kind.check_job(fields, job, schedule.job) : Result<void>();
 }
 
 Result<void> read_trigger(std::string_view text, const JsonFields& fields, Schedule& schedule) {
   TRY_ASSIGN(const Json* const value, fields.required("trigger", JsonType::object));
   TRY_ASSIGN(schedule.trigger, parse_trigger_json(text, *value, fields.path_of("trigger")));
   schedule.trigger_json = json_slice(text, *value);
-  const AfterTrigger* const after = after_of(schedule);
-  if (after == nullptr) return {};
-  if (const auto checked = check_name("schedule", after->schedule); !checked) {
+  const std::string* const followed = followed_by(schedule);
+  if (followed == nullptr) return {};
+  if (const auto checked = check_name("schedule", *followed); !checked) {
     return fields.fail(*value, "trigger.schedule", checked.error().message);
   }
-  if (after->schedule == schedule.name) {  // invariant 31
+  if (*followed == schedule.name) {  // invariant 31
     return cannot_work(fields.fail(*value, "trigger.schedule", "a schedule cannot follow itself"));
   }
   return {};
@@ -144,28 +143,25 @@ Result<void> read_misfire(std::string_view text, const JsonFields& parent, Misfi
   return {};
 }
 
-// Deliveries, windows and checks have rules of their own for what is late and what overlaps.
+// Kinds that plan each subject on its own terms have rules of their own for what is late and what overlaps.
 Result<void> read_misfire_and_overlap(std::string_view text, const JsonFields& fields, Schedule& schedule) {
-  if (!plans_by_subject(schedule.trigger)) {
-    TRY(read_misfire(text, fields, schedule.misfire));
-    TRY(read_word(fields, "overlap", parse_overlap, schedule.overlap));
-    if (auto checked = check_misfire(schedule.misfire, schedule.overlap); !checked) {
-      return std::unexpected(about_field("misfire", std::move(checked).error()));
+  const RefusedFields& refused = kind_of(schedule.trigger).refused;
+  TRY(refuse_field(fields, "overlap", schedule, refused.overlap));
+  TRY(refuse_field(fields, "misfire", schedule, refused.misfire));
+  if (!refused.misfire_but_grace.empty()) {
+    TRY_ASSIGN(const Json* const value, fields.optional("misfire", JsonType::object));
+    for (const std::string_view name : {"policy", "max", "max_age"}) {
+      const Json* const given = value == nullptr ? nullptr : value->find(name);
+      if (given == nullptr || given->type == JsonType::null) continue;
+      return cannot_work(fields.fail(*given, fmt::format("misfire.{}", name), refused.misfire_but_grace));
     }
-    return {};
   }
-  TRY(refuse_field(fields, "overlap", schedule, "it has a rule of its own"));
-  if (!std::holds_alternative<WindowsTrigger>(schedule.trigger)) {
-    return refuse_field(fields, "misfire", schedule, "it has a rule of its own");
+  TRY(read_misfire(text, fields, schedule.misfire));
+  TRY(read_word(fields, "overlap", parse_overlap, schedule.overlap));
+  if (auto checked = check_misfire(schedule.misfire, schedule.overlap); !checked) {
+    return std::unexpected(about_field("misfire", std::move(checked).error()));
   }
-  TRY_ASSIGN(const Json* const value, fields.optional("misfire", JsonType::object));
-  for (const std::string_view name : {"policy", "max", "max_age"}) {
-    const Json* const given = value == nullptr ? nullptr : value->find(name);
-    if (given == nullptr || given->type == JsonType::null) continue;
-    return cannot_work(fields.fail(*given, fmt::format("misfire.{}", name),
-                                   "windows know only the grace; see max_backfill and max_age of the trigger"));
-  }
-  return read_misfire(text, fields, schedule.misfire);
+  return {};
 }
 
 Result<void> read_exclude_dates(const JsonFields& fields, std::set<LocalDays>& days) {
@@ -186,23 +182,19 @@ Result<void> read_exclude_dates(const JsonFields& fields, std::set<LocalDays>& d
 }
 
 Result<void> read_policies(std::string_view text, const JsonFields& fields, Schedule& schedule) {
-  const bool is_delivery = std::holds_alternative<DeliveryTrigger>(schedule.trigger);
+  const RefusedFields& refused = kind_of(schedule.trigger).refused;
   TRY(read_misfire_and_overlap(text, fields, schedule));
   TRY_ASSIGN(const auto jitter, read_duration_field(text, fields, "jitter"));
   schedule.jitter = jitter.value_or(Duration(0));
-  if (is_delivery && schedule.jitter > Duration(0)) {
-    TRY(refuse_field(fields, "jitter", schedule, "see spread of the trigger, which keeps to the window"));
-  }
+  if (schedule.jitter > Duration(0)) TRY(refuse_field(fields, "jitter", schedule, refused.jitter));
   TRY_ASSIGN(const Json* const dst, fields.optional("dst", JsonType::object));
   if (dst != nullptr) {
     TRY_ASSIGN(schedule.dst, read_dst_json(text, *dst, fields.path_of("dst")));
   }
-  if (is_delivery && schedule.dst.overlap == DstOverlap::both) {
-    return cannot_work(fields.fail(*fields.optional("dst"), "dst.overlap", "both would be two deliveries for one day"));
+  if (!refused.dst_overlap_both.empty() && schedule.dst.overlap == DstOverlap::both) {
+    return cannot_work(fields.fail(*fields.optional("dst"), "dst.overlap", refused.dst_overlap_both));
   }
-  if (!is_delivery && plans_by_subject(schedule.trigger)) {
-    TRY(refuse_field(fields, "exclude_dates", schedule, "it does not go by dates"));
-  }
+  TRY(refuse_field(fields, "exclude_dates", schedule, refused.exclude_dates));
   TRY(read_given_time(text, fields, "starts_at", schedule.starts));
   TRY(read_given_time(text, fields, "ends_at", schedule.ends));
   TRY(settle_times(schedule, Zone::utc()));
@@ -229,11 +221,13 @@ std::string write_misfire(const MisfirePolicy& misfire) {
 
 // Only what its kind reads back.
 void write_misfire_and_overlap(JsonObject& object, const Schedule& schedule) {
-  if (!plans_by_subject(schedule.trigger)) {
-    object.raw("misfire", write_misfire(schedule.misfire)).text("overlap", to_string(schedule.overlap));
-  } else if (std::holds_alternative<WindowsTrigger>(schedule.trigger)) {
+  const RefusedFields& refused = kind_of(schedule.trigger).refused;
+  if (!refused.misfire_but_grace.empty()) {
     object.raw("misfire", JsonObject().text("grace", format_duration(schedule.misfire.grace)).str());
+  } else if (refused.misfire.empty()) {
+    object.raw("misfire", write_misfire(schedule.misfire));
   }
+  if (refused.overlap.empty()) object.text("overlap", to_string(schedule.overlap));
 }
 
 std::string write_dst(const DstPolicy& dst) {
@@ -262,7 +256,7 @@ Result<Schedule> parse_schedule(std::string_view json, std::string_view name) {
   TRY(read_description(fields, schedule.description));
   TRY_ASSIGN(schedule.enabled, read_flag_field(fields, "enabled", true));
   TRY(read_trigger(json, fields, schedule));
-  TRY_ASSIGN(schedule.fan_out, read_flag_field(fields, "fan_out", plans_by_subject(schedule.trigger)));
+  TRY_ASSIGN(schedule.fan_out, read_flag_field(fields, "fan_out", traits_of(schedule).has_subjects));
   TRY(read_zone(fields, schedule));
   TRY_ASSIGN(const Json* const job, fields.required("job", JsonType::object));
   TRY_ASSIGN(schedule.job, parse_job_template(json, *job, "job"));
@@ -295,6 +289,34 @@ std::string write_schedule(const Schedule& schedule) {
     object.raw("exclude_dates", days.str());
   }
   return object.str();
+}
+
+Result<std::string> patched_schedule(std::string_view definition, std::string_view patch) {
+  static constexpr std::array<std::string_view, 2> kWhole{"meta", "payload"};
+  using Shape = MergeRules::Shape;
+  // Stored are our own shapes of a retry; S1's are told by their members.
+  static constexpr std::array kShapes{Shape{.object = "trigger", .member = "kind"},
+                                      Shape{.object = "trigger", .member = "type"},
+                                      Shape{.object = "retry", .member = "kind"},
+                                      Shape{.object = "retry", .member = "max_attempts", .alone = true},
+                                      Shape{.object = "retry", .member = "backoff_seconds", .alone = true},
+                                      Shape{.object = "retry", .member = "retry_on_failure", .alone = true}};
+  TRY_ASSIGN(const Json changes, parse_json_object(patch));
+  for (const JsonMember& member : changes.members) {
+    if (member.key == "name") return json_error(patch, member.offset, "name", "a schedule keeps its name");
+  }
+  std::string target(definition);
+  // S1 says in `retry` how often: that stands for what was said beside it.
+  for (const std::string_view name : {std::string_view("job"), std::string_view("on_cutoff")}) {
+    const Json* const job = changes.find(name);
+    const Json* const retry = job != nullptr ? job->find("retry") : nullptr;
+    if (retry == nullptr || retry->find("kind") != nullptr || job->find("max_attempts") != nullptr) continue;
+    const Json* const retries = retry->find("retry_on_failure");
+    const bool never = retries != nullptr && retries->type == JsonType::boolean && !retries->boolean;
+    if (!never && retry->find("max_attempts") == nullptr) continue;
+    TRY_ASSIGN(target, merge_patch(target, fmt::format(R"({{"{}":{{"max_attempts":null}}}})", name), {}));
+  }
+  return merge_patch(target, patch, {.whole = kWhole, .shapes = kShapes});
 }
 
 }  // namespace carillon

@@ -1,17 +1,15 @@
 #include "core/slot_text.h"
 
-#include "core/delivery.h"
+#include "core/kinds/delivery.h"
 
 namespace carillon {
-
-SlotKind slot_kind_of(const std::optional<Instant>& deadline) { return deadline ? SlotKind::day : SlotKind::instant; }
 
 std::string slot_text(Instant slot, SlotKind kind) {
   return kind == SlotKind::day ? format_date(day_of_slot(slot)) : format_instant(slot);
 }
 
 std::string slot_text(Instant slot, const Schedule& schedule) {
-  return slot_text(slot, std::holds_alternative<DeliveryTrigger>(schedule.trigger) ? SlotKind::day : SlotKind::instant);
+  return slot_text(slot, traits_of(schedule).has_cutoff ? SlotKind::day : SlotKind::instant);
 }
 
 std::string slot_text(const std::optional<Instant>& slot, SlotKind kind) {

@@ -10,9 +10,6 @@
 
 namespace carillon {
 
-// Of a job that knows no more than its own deadline: of all jobs with an occurrence, only deliveries have one.
-SlotKind slot_kind_of(const std::optional<Instant>& deadline);
-
 std::string slot_text(Instant slot, SlotKind kind);
 std::string slot_text(Instant slot, const Schedule& schedule);
 // "" for none.

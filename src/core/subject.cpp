@@ -1,6 +1,9 @@
 #include "core/subject.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 
 #include "base/json.h"
 #include "base/json_writer.h"
@@ -10,7 +13,7 @@ namespace carillon {
 
 namespace {
 
-// What windows add to a payload, at most; see window.cpp.
+// What windows add to a payload, at most; see kinds/windows.cpp.
 constexpr std::size_t kWindowFieldsBytes = 512;
 
 std::unexpected<Error> cannot_be(std::string_view field, std::string message) {
@@ -18,9 +21,20 @@ std::unexpected<Error> cannot_be(std::string_view field, std::string message) {
   return std::unexpected(about_field(field, std::move(refused).error()));
 }
 
-std::unexpected<Error> not_of_this_kind(std::string_view field, const Schedule& schedule, std::string_view only) {
-  return cannot_be(field, fmt::format("does not go with the kind {} of schedule {}; only {} has it",
-                                      kind_of(schedule.trigger), quoted(schedule.name), only));
+bool has_field(const TriggerKind& kind, std::string_view field) {
+  return std::ranges::find(kind.subject_fields, field) != kind.subject_fields.end();
+}
+
+// A field that only subjects of some kinds have.
+Result<void> check_field(std::string_view field, bool is_given, const Schedule& schedule) {
+  const TriggerKind& kind = kind_of(schedule.trigger);
+  if (!is_given || has_field(kind, field)) return {};
+  std::vector<std::string_view> those;
+  for (const TriggerKind* const one : trigger_kinds()) {
+    if (has_field(*one, field)) those.push_back(one->name);
+  }
+  return cannot_be(field, fmt::format("does not go with the kind {} of schedule {}; only {} has it", kind.name,
+                                      quoted(schedule.name), fmt::join(those, " or ")));
 }
 
 }  // namespace
@@ -38,24 +52,17 @@ Result<void> check_subject_name(std::string_view subject) {
 
 Result<void> check_subject(const SubjectText& text, const Schedule& schedule, const WindowDefaults& defaults) {
   const SubjectOverrides& overrides = text.overrides;
-  const bool windows = std::holds_alternative<WindowsTrigger>(schedule.trigger);
-  if (overrides.due && !std::holds_alternative<DeliveryTrigger>(schedule.trigger)) {
-    return not_of_this_kind("due", schedule, "delivery");
+  TRY(check_field("due", overrides.due.has_value(), schedule));
+  TRY(check_field("start", overrides.start.has_value(), schedule));
+  if (text.trigger && traits_of(schedule).has_windows) {
+    return cannot_be("trigger", fmt::format("schedule {} is of the kind {}: a window is run by its own call, which "
+                                            "names it",
+                                            quoted(schedule.name), kind_of(schedule.trigger).name));
   }
-  const bool has_start =
-      std::holds_alternative<RruleTrigger>(schedule.trigger) || std::holds_alternative<EveryTrigger>(schedule.trigger);
-  if (overrides.start && !has_start) return not_of_this_kind("start", schedule, "rrule or every");
-  if (text.trigger && windows) {
-    return cannot_be("trigger", fmt::format("schedule {} is of the kind windows: a window is run by its own call, "
-                                            "which names it",
-                                            quoted(schedule.name)));
-  }
-  if (overrides.interval && !windows) return not_of_this_kind("interval", schedule, "windows");
-  if (overrides.mode && !windows) return not_of_this_kind("mode", schedule, "windows");
-  if (text.cursor_end && !windows) return not_of_this_kind("cursor_end", schedule, "windows");
-  if (text.expected_at && *text.expected_at && !std::holds_alternative<AdaptiveTrigger>(schedule.trigger)) {
-    return not_of_this_kind("expected_at", schedule, "adaptive");
-  }
+  TRY(check_field("interval", overrides.interval.has_value(), schedule));
+  TRY(check_field("mode", overrides.mode.has_value(), schedule));
+  TRY(check_field("cursor_end", text.cursor_end.has_value(), schedule));
+  TRY(check_field("expected_at", text.expected_at && *text.expected_at, schedule));
   const Duration shortest = std::max(defaults.min_window, Duration(kEveryMin));
   if (overrides.interval && *overrides.interval < shortest) {
     return cannot_be("interval", fmt::format("{} is below the shortest window, {}",
@@ -90,8 +97,8 @@ Result<Timetable> timetable_for(const Schedule& schedule, const SubjectOverrides
                                 Instant created_at) {
   if (!overrides.start) return timetable_in(schedule, zone, created_at);
   Schedule own = schedule;
-  if (auto* rrule = std::get_if<RruleTrigger>(&own.trigger)) rrule->start = overrides.start;
-  if (auto* every = std::get_if<EveryTrigger>(&own.trigger)) every->anchor = overrides.start->in(zone);
+  const TriggerKind& kind = kind_of(own.trigger);
+  if (kind.set_start) kind.set_start(own.trigger, *overrides.start, zone);
   return timetable_in(own, zone, created_at);
 }
 

@@ -4,9 +4,7 @@
 
 #include <algorithm>
 
-#include "base/mutant.h"
-#include "core/cron.h"
-#include "core/rrule.h"
+#include "core/trigger_kind.h"
 
 namespace carillon {
 
@@ -32,89 +30,19 @@ Instant end_of_same(const Zone& zone, const Occurrence& occurrence) {
   return Instant(std::min(stretch.to_utc(cell + Cell(1)), stretch.end)) - Duration(1);
 }
 
-constexpr LocalSeconds kCalendarBegin{LocalDays(std::chrono::year(kYearMin) / 1 / 1)};
-
-RecurrenceRule at_time(Frequency frequency, TimeOfDay at) {
-  RecurrenceRule rule;
-  rule.frequency = frequency;
-  rule.by_hour = {at.seconds / 3600};
-  rule.by_minute = {at.seconds / 60 % 60};
-  rule.by_second = {at.seconds % 60};
-  return rule;
-}
-
-// The parts of a rule, and the start that it brings along, if any.
-struct Rule {
-  RecurrenceRule parts;
-  LocalSeconds start;
-  std::string name;
-  Instant after = kInstantMin;  // nothing up to then is an occurrence
-};
-
-Result<Rule> wall_clock_rule(const Trigger& trigger, const Timetable::Options& options) {
-  if (const auto* daily = std::get_if<DailyTrigger>(&trigger)) {
-    return Rule{at_time(Frequency::daily, daily->at), kCalendarBegin, "daily"};
-  }
-  if (const auto* weekly = std::get_if<WeeklyTrigger>(&trigger)) {
-    RecurrenceRule rule = at_time(Frequency::weekly, weekly->at);
-    for (const Weekday day : weekly->on) rule.by_day.push_back({.day = day, .nth = 0});
-    return Rule{std::move(rule), kCalendarBegin, "weekly"};
-  }
-  if (const auto* cron = std::get_if<CronTrigger>(&trigger)) {
-    TRY_ASSIGN(RecurrenceRule rule, parse_cron(cron->cron));
-    return Rule{std::move(rule), kCalendarBegin, fmt::format("cron {}", quoted(cron->cron))};
-  }
-  const auto& rrule = std::get<RruleTrigger>(trigger);
-  TRY_ASSIGN(RecurrenceRule rule, parse_rrule(rrule.rrule));
-  // What never fires because of its end is pointed at there.
-  const std::string name = rule.until_column == 0
-                               ? fmt::format("rrule {}", quoted(rrule.rrule))
-                               : fmt::format("rrule {}, column {}", quoted(rrule.rrule), rule.until_column);
-  if (rrule.start) return Rule{std::move(rule), rrule.start->local_in(options.zone), name};
-  // The minute of the creation fixes the phase; the creation itself is no occurrence, and COUNT counts what runs.
-  const LocalSeconds start = std::chrono::floor<std::chrono::minutes>(options.zone.to_local(options.created_at));
-  const bool counts_creation = mutant(Mutant::creation_is_an_occurrence);
-  return Rule{std::move(rule), start, name, counts_creation ? kInstantMin : options.created_at};
-}
-
 }  // namespace
-
-Result<Timetable::Source> Timetable::make_source(const Trigger& trigger, const Options& options) {
-  if (const auto* once = std::get_if<OnceTrigger>(&trigger)) return Once{.at = up_to_millisecond(once->at)};
-  if (const auto* every = std::get_if<EveryTrigger>(&trigger)) {
-    if (every->every < kEveryMin) {
-      return invalid_configuration(
-          fmt::format("every {}: must be at least {}", format_duration(every->every), format_duration(kEveryMin)));
-    }
-    return Every{.anchor = up_to_millisecond(every->anchor.value_or(options.created_at)),
-                 .every = every->every,
-                 .first = every->anchor ? 0 : 1};
-  }
-  if (const auto* after = std::get_if<AfterTrigger>(&trigger)) {
-    return invalid_configuration(
-        fmt::format("after {}: follows another schedule and has no times of its own", quoted(after->schedule)));
-  }
-  if (plans_by_subject(trigger)) {
-    return invalid_configuration(
-        fmt::format("{}: each subject has times of its own, there is no timetable", kind_of(trigger)));
-  }
-  TRY_ASSIGN(Rule rule, wall_clock_rule(trigger, options));
-  auto recurrence = Recurrence::make(
-      rule.parts, {.start = rule.start, .zone = options.zone, .dst = options.dst, .after = rule.after});
-  if (!recurrence) {
-    Error error = with_context(rule.name, std::move(recurrence).error());
-    if (rule.parts.until_column != 0) error.column = rule.parts.until_column;
-    return std::unexpected(std::move(error));
-  }
-  return *std::move(recurrence);
-}
 
 Result<Timetable> Timetable::make(const Trigger& trigger, Options options) {
   if (options.starts_at && options.ends_at && *options.ends_at < *options.starts_at) {
     return invalid_configuration(fmt::format("ends_at {} lies before starts_at {}", format_instant(*options.ends_at),
                                              format_instant(*options.starts_at)));
   }
-  TRY_ASSIGN(Source source, make_source(trigger, options));
+  const TriggerKind& kind = kind_of(trigger);
+  if (!kind.times) {
+    return invalid_configuration(
+        fmt::format("{}: each subject has times of its own, there is no timetable", kind.name));
+  }
+  TRY_ASSIGN(Source source, kind.times(trigger, options));
   Timetable timetable(std::move(source), std::move(options));
   const Options& given = timetable.options_;
   const bool narrowed = !std::holds_alternative<Recurrence>(timetable.source_) || given.starts_at || given.ends_at ||

@@ -27,6 +27,17 @@ class Timetable {
     std::set<LocalDays> exclude_dates;  // local dates on which nothing happens
   };
 
+  // What a kind makes of its trigger: an instant, a steady interval, or a rule of the wall clock.
+  struct Once {
+    Instant at;
+  };
+  struct Every {
+    Instant anchor;
+    Duration every;
+    std::int64_t first;  // the lowest k of anchor + k · every
+  };
+  using Source = std::variant<Once, Every, Recurrence>;
+
   // Refuses what can never fire, with the reason.
   static Result<Timetable> make(const Trigger& trigger, Options options);
 
@@ -54,19 +65,8 @@ class Timetable {
   const Zone& zone() const { return options_.zone; }
 
  private:
-  struct Once {
-    Instant at;
-  };
-  struct Every {
-    Instant anchor;
-    Duration every;
-    std::int64_t first;  // the lowest k of anchor + k · every
-  };
-  using Source = std::variant<Once, Every, Recurrence>;
-
   Timetable(Source source, Options options) : source_(std::move(source)), options_(std::move(options)) {}
 
-  static Result<Source> make_source(const Trigger& trigger, const Options& options);
   std::optional<Occurrence> next_of_source(Instant after, StepBudget& budget) const;
   std::optional<std::uint64_t> count_of_source(Instant after, Instant upto, StepBudget& budget) const;
   // Without a budget of its own each search has one.

@@ -1,4 +1,5 @@
-// What makes a schedule fire, as a user writes it. A Timetable works out the times.
+// What makes a schedule fire, as a user writes it. All that is known about a kind is in kinds/<name>.cpp; what may be
+// asked about it, in trigger_kind.h.
 #pragma once
 
 #include <cstdint>
@@ -17,41 +18,51 @@
 
 namespace carillon {
 
+struct TriggerKind;
+
 struct OnceTrigger {
+  static const TriggerKind& kind();
   Instant at;
 };
 
 // anchor + k · every, in absolute time. Without an anchor it is the schedule's creation, which is not itself a time.
 struct EveryTrigger {
+  static const TriggerKind& kind();
   Duration every{};
   std::optional<Instant> anchor;
 };
 
 struct DailyTrigger {
+  static const TriggerKind& kind();
   TimeOfDay at;
 };
 
 struct WeeklyTrigger {
+  static const TriggerKind& kind();
   std::vector<Weekday> on;
   TimeOfDay at;
 };
 
 struct CronTrigger {
+  static const TriggerKind& kind();
   std::string cron;
 };
 
 struct RruleTrigger {
+  static const TriggerKind& kind();
   std::string rrule;
   std::optional<GivenTime> start;  // default: the schedule's creation
 };
 
 // Fires when another schedule's occurrence is done; has no times of its own.
 struct AfterTrigger {
+  static const TriggerKind& kind();
   std::string schedule;
 };
 
 // Once a local day, tried again and again in the window before `due`, and given up at it.
 struct DeliveryTrigger {
+  static const TriggerKind& kind();
   TimeOfDay due;                               // the cutoff
   Duration window = std::chrono::minutes(60);  // before it
   Duration retry_delay = std::chrono::minutes(10);
@@ -60,6 +71,7 @@ struct DeliveryTrigger {
 
 // One job for each span of time, one abutting the other, once the span is over.
 struct WindowsTrigger {
+  static const TriggerKind& kind();
   Duration interval{};
   Duration lag = std::chrono::minutes(1);     // from the end of a window until it is due
   std::optional<std::uint32_t> max_backfill;  // open at once; nothing: what the configuration says
@@ -76,6 +88,7 @@ struct CheckSpan {
 
 // Checks that come closer together the nearer a subject's expected time is.
 struct AdaptiveTrigger {
+  static const TriggerKind& kind();
   struct Band {
     Duration within{};  // of the expected time, before or after it
     CheckSpan every;
@@ -86,6 +99,7 @@ struct AdaptiveTrigger {
   std::optional<Duration> ceiling;
 };
 
+// A new kind is registered here, and nowhere else. `kind()` says all about it, in kinds/<name>.cpp.
 using Trigger = std::variant<OnceTrigger, EveryTrigger, DailyTrigger, WeeklyTrigger, CronTrigger, RruleTrigger,
                              AfterTrigger, DeliveryTrigger, WindowsTrigger, AdaptiveTrigger>;
 
@@ -101,16 +115,13 @@ struct WindowDefaults {
   friend bool operator==(const WindowDefaults&, const WindowDefaults&) = default;
 };
 
-// As in JSON: "daily", "delivery".
-std::string_view kind_of(const Trigger& trigger);
-// Delivery, windows and adaptive: each subject is planned on its own terms, and there is no timetable.
+// Each subject is planned on its own terms, and there is no timetable.
 bool plans_by_subject(const Trigger& trigger);
 
 // A duration that `every` can take: at least a second.
 Result<Duration> parse_interval(std::string_view text);
 
-// The short form of the command line: `cron:0 8 * * *`, `rrule:FREQ=…`, `every:2h`, `daily:08:00`,
-// `weekly:mon,fri@08:00`, `once:2026-03-29T01:00:00Z`, `delivery:08:00`, `windows:1h`.
+// The short form of the command line: `cron:0 8 * * *`, `daily:08:00`.
 Result<Trigger> parse_trigger_text(std::string_view text);
 
 // The long form: {"kind": "weekly", "on": ["mon"], "at": "08:00"}, or the frequencies of S1:

@@ -178,6 +178,7 @@ std::string write_bulk(const BulkState& bulk) {
     put_instant(object, "from", bulk.backfill->from);
     put_instant(object, "to", bulk.backfill->to);
     object.text("at_subject", bulk.backfill->subject).integer("at_window", bulk.backfill->window);
+    if (!bulk.created_by.empty()) object.text("created_by", bulk.created_by);
   }
   return object.str();
 }
@@ -198,6 +199,7 @@ Result<BulkState> read_bulk(std::string_view text) {
                                   .to = object.instant("to").value_or(kInstantMin),
                                   .subject = object.text("at_subject"),
                                   .window = object.integer("at_window").value_or(0)};
+    bulk.created_by = text_if(json, object, "created_by").value_or("");
   }
   if (const auto total = object.integer("total")) bulk.info.total = static_cast<std::uint64_t>(*total);
   bulk.info.done = static_cast<std::uint64_t>(object.integer("done").value_or(0));
@@ -269,6 +271,8 @@ Result<BulkInfo> BulkWork::begin(Round& round, const Begin& begin) {
                                  .action = request.action,
                                  .state = std::string(kRunning),
                                  .total = begin.total},
+                        .backfill = {},
+                        .created_by = {},
                         .filter = filter_of(request, round.now),
                         .rate = request.rate};
   TRY(put(state));
@@ -284,6 +288,7 @@ Result<BulkInfo> BulkWork::begin(Round& round, const BeginBackfill& begin) {
                            .state = std::string(kRunning),
                            .total = begin.total},
                   .backfill = BackfillState{.from = begin.from, .to = begin.to, .subject = {}},
+                  .created_by = begin.created_by,
                   .filter = {.tenant = std::string(begin.tenant), .schedule = std::string(begin.schedule)}};
   if (!begin.subject.empty()) state.filter.subject = begin.subject;
   TRY(put(state));

@@ -36,6 +36,7 @@ struct BackfillStep {
 struct BulkState {
   BulkInfo info;
   std::optional<BackfillState> backfill;
+  std::string created_by;  // of the jobs that it makes
   JobFilter filter;
   std::optional<double> rate;
   JobId after;  // where it stands
@@ -84,6 +85,7 @@ class BulkWork {
     Instant from;
     Instant to;
     std::optional<std::uint64_t> total;
+    std::string created_by;
   };
   Result<BulkInfo> begin(Round& round, const BeginBackfill& begin);
   Result<BulkInfo> stop(Round& round, std::string_view tenant, std::string_view id);

@@ -42,7 +42,7 @@ Result<Preview> NodeClient::preview(std::string_view tenant, std::string_view na
   TRY_ASSIGN(const ScheduleRow row, node_.store().reader().schedule(tenant, name));
   TRY_ASSIGN(const SubjectView view, view_subject(node_.store().reader(), node_.rules(), row, subject));
   // Has no times: the timetable knows the words for it.
-  if (after_of(view.schedule)) TRY(timetable_in(view.schedule, view.zone, row.created_at));
+  if (followed_by(view.schedule)) TRY(timetable_in(view.schedule, view.zone, row.created_at));
   const PlanFacts facts = view.facts(node_.store().jobs().now());
   Preview preview;
   if (const auto hold = standstill_of(row, facts.now)) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/merge_patch.h"
 #include "engine/explain.h"
 #include "engine/node_client.h"
 #include "engine/replan.h"
@@ -78,6 +79,15 @@ Result<ScheduleInfo> NodeClient::put_schedule(std::string_view tenant, std::stri
     return std::move(put.row);
   }));
   return info_of(row);
+}
+
+Result<ScheduleInfo> NodeClient::patch_schedule(std::string_view tenant, std::string_view name, std::string_view patch,
+                                                std::optional<std::int64_t> if_revision) {
+  TRY_ASSIGN(const ScheduleRow before, node_.store().reader().schedule(tenant, name));
+  TRY_ASSIGN(const std::string definition, patched_schedule(before.definition, patch));
+  auto info = put_schedule(tenant, definition, if_revision.value_or(before.revision));
+  if (!info) return std::unexpected(about_patch(info.error(), patch));
+  return info;
 }
 
 Result<ScheduleInfo> NodeClient::schedule(std::string_view tenant, std::string_view name) {

@@ -3,9 +3,9 @@
 
 #include <charconv>
 
+#include "core/kinds/windows.h"
 #include "core/local_time.h"
 #include "core/slot_text.h"
-#include "core/window.h"
 #include "engine/node_client.h"
 #include "engine/subject_view.h"
 #include "store/subject_text.h"
@@ -118,7 +118,7 @@ Result<SubjectInfo> NodeClient::info_of(const ScheduleRow& row, const Schedule& 
   const bool runs = subject.enabled && !stands_still(row, node_.store().jobs().now());
   if (runs) info.next_at = subject.next_at;
   if (state.last_slot) info.last_slot = slot_text(*state.last_slot, schedule);
-  if (std::holds_alternative<WindowsTrigger>(schedule.trigger)) {
+  if (traits_of(schedule).keeps_cursor) {
     info.cursor_end = subject.cursor;
     if (subject.cursor) info.planned_end = planned_end_of(subject.position);
   }
@@ -146,7 +146,7 @@ Result<SubjectInfo> NodeClient::subject(std::string_view tenant, std::string_vie
 
 Result<void> NodeClient::add_gaps(const ScheduleRow& row, const Schedule& schedule, SubjectInfo& info,
                                   std::size_t most) {
-  if (!std::holds_alternative<WindowsTrigger>(schedule.trigger)) return {};
+  if (!traits_of(schedule).keeps_cursor) return {};
   TRY_ASSIGN(const std::vector<OutcomeRow> gaps, node_.store().reader().gaps(row.id, info.subject, most));
   for (const OutcomeRow& gap : gaps) info.gaps.push_back(gap_of(gap));
   return {};

@@ -169,7 +169,8 @@ Result<BulkInfo> NodeClient::backfill(std::string_view tenant, std::string_view 
                                                                                  .subject = request.subject,
                                                                                  .from = request.from,
                                                                                  .to = request.to,
-                                                                                 .total = total}));
+                                                                                 .total = total,
+                                                                                 .created_by = actor_}));
     AuditDetail trail = trail_of(request, begun);
     return Done<BulkInfo>{std::move(begun), std::move(trail)};
   });

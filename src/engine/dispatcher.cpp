@@ -220,24 +220,36 @@ std::optional<ReadySet::Pick> Dispatcher::pick(Instant now, ReadySet::For what) 
   }
 }
 
-bool Dispatcher::matches(const PullFilter& filter, const ReadyPlace& place) const {
-  const auto names = [](const std::vector<std::string>& list, const std::string& name) {
-    return list.empty() || std::ranges::find(list, name) != list.end();
-  };
-  if (!names(filter.tenants, place.tenant) || !names(filter.queues, place.queue)) return false;
+bool Dispatcher::means_type(const PullFilter& filter, TypeId type) const {
   if (filter.types.empty()) return true;
   // A place of leases that an earlier node gave may have had no job here yet.
-  const auto type = type_names_.find(place.type.value);
-  if (type != type_names_.end()) return names(filter.types, type->second);
-  return place.type.value != 0 && names(filter.types, jobs_.type_name(place.type));
+  const auto name = type_names_.find(type.value);
+  if (name != type_names_.end()) return filter.types.contains(name->second);
+  return type.value != 0 && filter.types.contains(jobs_.type_name(type));
+}
+
+// All places there are, at once: who asks for something new each time must not have all of them looked at each time.
+void Dispatcher::look_at_tenants(PullView& view) const {
+  const PullFilter& filter = view.filter_;
+  const auto is_meant = [&](TypeId type) { return means_type(filter, type); };
+  for (std::size_t i = 0; i < filter.tenants.size(); ++i) {
+    const std::vector<PlaceId> places = ready_.places_of(filter.tenants[i], filter.queues, is_meant);
+    view.places_.insert(view.places_.end(), places.begin(), places.end());
+  }
+  std::ranges::sort(view.places_);
+  view.has_.resize(ready_.place_count());
+  for (const PlaceId place : view.places_) view.has_[place.value] = true;
 }
 
 void Dispatcher::look_for_places(PullView& view) const {
+  const PullFilter& filter = view.filter_;
+  if (view.has_.empty() && !filter.tenants.empty()) return look_at_tenants(view);
   for (auto next = static_cast<std::uint32_t>(view.has_.size()); next < ready_.place_count(); ++next) {
-    const PlaceId place{next};
-    const bool is_meant = matches(view.filter_, ready_.place(place));
+    const ReadyPlace& place = ready_.place(PlaceId{next});
+    const bool is_meant = filter.tenants.is_any_or_has(place.tenant) && filter.queues.is_any_or_has(place.queue) &&
+                          means_type(filter, place.type);
     view.has_.push_back(is_meant);
-    if (is_meant) view.places_.push_back(place);
+    if (is_meant) view.places_.push_back(PlaceId{next});
   }
 }
 

@@ -114,7 +114,8 @@ class Dispatcher {
   Later pop_later();
   // True, once for each time that it has left.
   bool has_left(const ReadyEntry& entry);
-  bool matches(const PullFilter& filter, const ReadyPlace& place) const;
+  bool means_type(const PullFilter& filter, TypeId type) const;
+  void look_at_tenants(PullView& view) const;
   void wait_for_their_own_time(Instant now);
   void know(const std::string& tenant, TypeId type);
   void ask_about(const std::string& tenant, TypeId type);

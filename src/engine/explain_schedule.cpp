@@ -5,7 +5,6 @@
 #include <map>
 
 #include "base/json_writer.h"
-#include "core/delivery.h"
 #include "core/json_members.h"
 #include "core/slot_text.h"
 #include "engine/explain.h"
@@ -48,14 +47,12 @@ Word word_of_open_job(const ScheduleFacts& facts) {
   const Explanation& job = *facts.open_job;
   Word word{.summary = job.summary, .next_at = job.next_at, .held_why = {}};
   const auto open = std::ranges::find(facts.outcomes, facts.subject->open_job, &OutcomeRow::job);
-  if (open != facts.outcomes.end() && std::holds_alternative<DeliveryTrigger>(facts.schedule->trigger)) {
-    word.summary = fmt::format("day {} is open: {}", slot_text(open->slot, *facts.schedule), job.summary);
-  } else if (open != facts.outcomes.end() && open->until) {
-    word.summary = fmt::format("the window from {} to {} is open: {}", format_instant(open->slot),
-                               format_instant(*open->until), job.summary);
-  } else {
-    word.summary = fmt::format("a job is open: {}", job.summary);
+  const TriggerKind& kind = kind_of(facts.schedule->trigger);
+  std::optional<std::string> what;
+  if (open != facts.outcomes.end() && kind.explain_open) {
+    what = kind.explain_open({.slot = open->slot, .until = open->until});
   }
+  word.summary = fmt::format("{} is open: {}", what.value_or("a job"), job.summary);
   return word;
 }
 
@@ -71,37 +68,26 @@ Word word_of_next(const ScheduleFacts& facts) {
   Word word{.summary = fmt::format("next at {}", format_instant(*subject.next_at)),
             .next_at = subject.next_at,
             .held_why = "not_due"};
-  if (std::holds_alternative<AdaptiveTrigger>(facts.schedule->trigger)) {
-    word.summary = fmt::format("the next check is at {}{}", format_instant(*subject.next_at),
-                               facts.state.cadence.empty() ? "" : fmt::format(" (cadence {})", facts.state.cadence));
-    put(word.detail, "cadence_state", facts.state.cadence);
-    put(word.detail, "expected_at", facts.state.expected_at);
-  } else if (facts.next && facts.next->day && facts.next->end) {
-    word.summary =
-        fmt::format("next: day {}, from {} until its cutoff at {}", format_date(*facts.next->day),
-                    format_instant(facts.next->begin.value_or(*facts.next->at)), format_instant(*facts.next->end));
-    word.detail.text("day", format_date(*facts.next->day));
-    put(word.detail, "cutoff", facts.next->end);
-  } else if (facts.next && facts.next->begin && facts.next->end) {
-    word.summary = fmt::format("next: the window from {} to {}, at {}", format_instant(*facts.next->begin),
-                               format_instant(*facts.next->end), format_instant(*subject.next_at));
-    put(word.detail, "window_start", facts.next->begin);
-    put(word.detail, "window_end", facts.next->end);
-  }
+  const TriggerKind& kind = kind_of(facts.schedule->trigger);
+  if (!kind.explain_next) return word;
+  auto said = kind.explain_next({.next_at = *subject.next_at,
+                                 .cadence = facts.state.cadence,
+                                 .expected_at = facts.state.expected_at,
+                                 .next = facts.next ? &*facts.next : nullptr});
+  if (!said) return word;
+  word.summary = std::move(said->summary);
+  word.detail = std::move(said->detail);
   return word;
 }
 
 Word word_of_no_time(const ScheduleFacts& facts) {
-  const auto* const windows = std::get_if<WindowsTrigger>(&facts.schedule->trigger);
-  const std::size_t most = windows != nullptr ? windows->max_backfill.value_or(0) : 0;
-  if (windows != nullptr && most > 0 && facts.open_windows >= most) {
-    Word word{.summary = fmt::format("{} windows are open, as many as may be: the next one is planned when one of "
-                                     "them closes",
-                                     facts.open_windows),
-              .next_at = facts.open_job ? facts.open_job->next_at : std::nullopt,
-              .held_why = "max_backfill"};
-    word.detail.integer("open_windows", static_cast<std::int64_t>(facts.open_windows));
-    return word;
+  const TriggerKind& kind = kind_of(facts.schedule->trigger);
+  auto said = kind.explain_no_time ? kind.explain_no_time(facts.schedule->trigger, facts.open_windows) : std::nullopt;
+  if (said) {
+    return {.summary = std::move(said->summary),
+            .next_at = facts.open_job ? facts.open_job->next_at : std::nullopt,
+            .held_why = std::string(said->why),
+            .detail = std::move(said->detail)};
   }
   if (facts.open_job) return word_of_open_job(facts);
   return {.summary = "exhausted: it has no further time", .next_at = {}, .held_why = {}};
@@ -111,8 +97,8 @@ Word word_of_subject(const ScheduleFacts& facts) {
   if (!facts.subject->enabled) {
     return {.summary = "disabled: nothing is planned until it is enabled", .next_at = {}, .held_why = "disabled"};
   }
-  if (const AfterTrigger* const after = after_of(*facts.schedule)) {
-    return {.summary = fmt::format("runs after {}", after->schedule), .next_at = {}, .held_why = {}};
+  if (const std::string* const followed = followed_by(*facts.schedule)) {
+    return {.summary = fmt::format("runs after {}", *followed), .next_at = {}, .held_why = {}};
   }
   if (!facts.subject->next_at) return word_of_no_time(facts);
   return facts.open_job && !open_job_is_parked(facts) ? word_of_open_job(facts) : word_of_next(facts);
@@ -123,8 +109,8 @@ Word word_of_subject(const ScheduleFacts& facts) {
 Word word_of_many(const ScheduleFacts& facts) {
   const std::int64_t subjects = facts.row.subjects;
   const std::string many = fmt::format("{} subject{}", subjects, subjects == 1 ? "" : "s");
-  if (const AfterTrigger* const after = after_of(*facts.schedule)) {
-    return {.summary = fmt::format("{}, each runs after {}", many, after->schedule), .next_at = {}, .held_why = {}};
+  if (const std::string* const followed = followed_by(*facts.schedule)) {
+    return {.summary = fmt::format("{}, each runs after {}", many, *followed), .next_at = {}, .held_why = {}};
   }
   if (!facts.first_due) {
     return {.summary = fmt::format("{}, none of them has a next time", many), .next_at = {}, .held_why = {}};
@@ -136,9 +122,8 @@ Word word_of_many(const ScheduleFacts& facts) {
 }
 
 Word word_of_wall_clock(const ScheduleFacts& facts) {
-  if (facts.schedule && after_of(*facts.schedule)) {
-    return {
-        .summary = fmt::format("runs after {}", after_of(*facts.schedule)->schedule), .next_at = {}, .held_why = {}};
+  if (const std::string* const followed = facts.schedule ? followed_by(*facts.schedule) : nullptr) {
+    return {.summary = fmt::format("runs after {}", *followed), .next_at = {}, .held_why = {}};
   }
   if (facts.subject && facts.subject->next_at) {
     return {.summary = fmt::format("next at {}", format_instant(*facts.subject->next_at)),

@@ -35,9 +35,9 @@ void add_gate(JobInfo& info, const RuleBook& rules, Instant now) {
 std::optional<Instant> waited_until(const JobView& view, Instant now) {
   if (view.state == JobState::queued) return now;
   if (view.lease) return view.lease->claimed_at;
-  if (!is_final(view.state) || view.attempts.empty()) return std::nullopt;
-  const Instant started = view.attempts.back().started_at;
-  return started >= view.row.run_at ? std::optional(started) : std::nullopt;
+  // Its last start: lists know that of one that has ended, and not its attempts.
+  if (!is_final(view.state) || !view.started_at || *view.started_at < view.row.run_at) return std::nullopt;
+  return view.started_at;
 }
 
 }  // namespace

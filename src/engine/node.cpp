@@ -239,7 +239,7 @@ bool Node::is_delivery(const FinalizedSlot& slot) {
   const auto row = store_.plans().deleted_schedule(slot.id);
   if (!row) return false;
   const auto schedule = parse_schedule(row->definition);
-  return schedule && std::holds_alternative<DeliveryTrigger>(schedule->trigger);
+  return schedule && traits_of(*schedule).has_cutoff;
 }
 
 void Node::tell_ended(Round& round) {
@@ -481,8 +481,9 @@ Node::Room Node::room_for_claims(const Round& round) {
   const std::size_t running = runs_.size() - returned;
   const std::size_t slots = slot_count();
   Room room{.now = slots - std::min(slots, running)};
-  // A lower cap for all leaves no room for claims that run ahead: workers outside draw on it too.
-  if (slots == options_.max_concurrency) {
+  // Under a cap for all nothing runs ahead: workers outside draw on it too, and what only waits for a slot here would
+  // keep them from what is free.
+  if (!rules_.config().max_concurrent_jobs) {
     room.ahead = room_ahead(round, false, running == 0);
     room.ahead_outside = room_ahead(round, true, running == 0);
   }

@@ -153,7 +153,7 @@ class Node {
   PlaceHolds holds(const JobInfo& job, TypeId type, const Round& round);
 
   // ---- For workers outside, inside of a round ----
-  void add_pull(const Round& round, const PullCallPtr& call);
+  Result<void> add_pull(const Round& round, const PullCallPtr& call);
   Result<std::vector<Result<BeatAnswer>>> extend_pulled(Round& round, const std::vector<PullBeat>& beats);
   Result<std::vector<Result<WordAnswer>>> settle_pulled(Round& round, const std::vector<PullWord>& words);
 
@@ -343,8 +343,7 @@ class Node {
   std::optional<Claimed> claimed_;
   std::vector<Serving> serving_;
   std::vector<std::function<void()>> answers_;  // to those who called, when the round is over
-  BootTime claim_sent_{};
-  Duration commit_took_{};  // the last one
+  Duration commit_took_{};                      // the last one
   BootTime next_tick_{};
   bool recover_ = false;  // a commit failed and its fate is unknown: leases of ours may be there
   // Jobs of such commits, each with what stands for it, if something does.

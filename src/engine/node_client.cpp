@@ -153,6 +153,7 @@ Result<JobState> NodeClient::change(std::string_view tenant, JobId id, const Job
                                                                .payload = change.payload,
                                                                .payload_over = {},
                                                                .retry = change.retry,
+                                                               .max_attempts = change.max_attempts,
                                                                .limits = change.limits}));
     return Done<JobState>{changed(node_, round, tenant, made), trail_of(made.before, made.after)};
   });

@@ -46,6 +46,8 @@ class NodeClient final : public Client {
   Result<ScheduleInfo> schedule_recurring(const ScheduleRequest& request) override;
   Result<ScheduleInfo> put_schedule(std::string_view tenant, std::string_view definition,
                                     std::optional<std::int64_t> if_revision) override;
+  Result<ScheduleInfo> patch_schedule(std::string_view tenant, std::string_view name, std::string_view patch,
+                                      std::optional<std::int64_t> if_revision) override;
   Result<ScheduleInfo> schedule(std::string_view tenant, std::string_view name) override;
   Result<std::vector<ScheduleInfo>> schedules(std::string_view tenant, std::string_view after,
                                               std::size_t limit) override;

@@ -41,11 +41,12 @@ void Node::serving_changed(std::string_view tenant) {
 // ---- Leasing
 // ---------------------------------------------------------------------------------------------------------
 
-void Node::add_pull(const Round& round, const PullCallPtr& call) {
+Result<void> Node::add_pull(const Round& round, const PullCallPtr& call) {
+  TRY(desk_.add(call, dispatcher_, round.boot));
   const PullWorkers::Key worker{.tenants = call->request.filter.tenants, .name = call->request.worker};
   desk_.workers().seen(worker, round.now);
   desk_.workers().asked(worker, call->request.filter, round.boot + call->request.wait);
-  desk_.add(call, dispatcher_, round.boot);
+  return {};
 }
 
 std::size_t Node::room_for_pulls() const {

@@ -23,7 +23,6 @@ constexpr std::size_t kCancelAtOnce = 1000;
 // How often a schedule that is about to change is planned first: each round takes up to a thousand occurrences.
 // Subjects that are not reached are planned by the definition that was replaced, when their turn comes.
 constexpr int kRoundsBeforeChangeMax = 100;
-constexpr std::string_view kDeliveryWord = R"("delivery")";
 
 }  // namespace
 
@@ -56,7 +55,7 @@ void Planner::remember(Round& round, const ScheduleRow& row, std::optional<Insta
   // One without a time may follow another schedule; and while an edit is on its way, one with a time too.
   if (!next_at || replans_.contains(row.id)) {
     const auto compiled = compiler_.compile(row);
-    if (compiled && after_of((*compiled)->schedule)) entry.after = after_of((*compiled)->schedule)->schedule;
+    if (compiled && followed_by((*compiled)->schedule)) entry.after = *followed_by((*compiled)->schedule);
   }
   round.on_commit.emplace_back([this, id = row.id, entry = std::move(entry), runs]() mutable {
     if (const auto known = entries_.find(id); known != entries_.end()) entry.traits = known->second.traits;
@@ -81,9 +80,9 @@ void Planner::forget_traits(Round& round, ScheduleId id) {
 void Planner::count_open_days(Round& round, const ScheduleRow& row) {
   bool delivers = false;
   // Most deliver nothing, and need not be compiled to say so.
-  if (row.definition.find(kDeliveryWord) != std::string::npos) {
+  if (may_be_of_kind(row.definition, [](const TriggerKind& kind) { return kind.traits.has_cutoff; })) {
     const auto compiled = compiler_.compile(row);
-    delivers = compiled && std::holds_alternative<DeliveryTrigger>((*compiled)->schedule.trigger);
+    delivers = compiled && traits_of((*compiled)->schedule).has_cutoff;
   }
   round.on_commit.emplace_back([this, id = row.id, delivers] {
     if (delivers) {
@@ -190,7 +189,7 @@ void Planner::hold(const HeldJob& held) {
   }
 }
 
-Planner::Traits Planner::traits_of(ScheduleId id) {
+Planner::Traits Planner::known_traits(ScheduleId id) {
   const auto found = entries_.find(id);
   if (found != entries_.end() && found->second.traits) return *found->second.traits;
   Traits traits;
@@ -198,23 +197,23 @@ Planner::Traits Planner::traits_of(ScheduleId id) {
   const auto compiled = row ? compiler_.compile(*row) : Result<CompiledPtr>(nullptr);
   if (compiled && *compiled) {
     const Schedule& schedule = (*compiled)->schedule;
-    traits.is_delivery = std::holds_alternative<DeliveryTrigger>(schedule.trigger);
-    traits.by_subject = plans_by_subject(schedule.trigger);
-    traits.follows_outcomes =
-        std::holds_alternative<WindowsTrigger>(schedule.trigger) || (traits.is_delivery && schedule.on_cutoff);
+    const TriggerTraits& kind = traits_of(schedule);
+    traits.is_delivery = kind.has_cutoff;
+    traits.by_subject = kind.plans_by_subject;
+    traits.follows_outcomes = kind.keeps_cursor || (kind.has_cutoff && schedule.on_cutoff);
   }
   if (found != entries_.end()) found->second.traits = traits;
   return traits;
 }
 
-bool Planner::is_delivery(ScheduleId id) { return traits_of(id).is_delivery; }
+bool Planner::is_delivery(ScheduleId id) { return known_traits(id).is_delivery; }
 
 Planner::SweepNext Planner::next_by_subject(ScheduleId after) {
   SweepNext next{.found = {}, .looked_to = after, .end = false};
   auto entry = entries_.upper_bound(after);
   for (std::size_t i = 0; i < kTraitsAtOnce && entry != entries_.end(); ++i, ++entry) {
     next.looked_to = entry->first;
-    if (traits_of(entry->first).by_subject) {
+    if (known_traits(entry->first).by_subject) {
       next.found = entry->first;
       return next;
     }

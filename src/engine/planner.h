@@ -224,7 +224,7 @@ class Planner {
   Result<void> expect_at(Round& round, const Ruling& ruling, std::string_view subject, Instant expected_at);
   Result<void> follow_slot(Round& round, const FinalizedSlot& slot);
   Result<void> open_windows_again(Round& round, ScheduleId schedule, std::string_view name);
-  Traits traits_of(ScheduleId id);
+  Traits known_traits(ScheduleId id);
 
   // ---- The memory follows, after the commit ----
   // Wakes when its first subject is due.

@@ -1,7 +1,7 @@
 // The half of the planner that makes windows by hand over a range, a slice at a time. It never moves a cursor.
 #include <fmt/format.h>
 
-#include "core/window.h"
+#include "core/kinds/windows.h"
 #include "engine/planner.h"
 
 namespace carillon {
@@ -65,8 +65,9 @@ Result<BackfillStep> Planner::backfill(Round& round, const BulkState& state, std
         step.end = false;
         return step;
       }
-      const auto job = manual_window(facts->plan, (*windows)[static_cast<std::size_t>(step.next.window)],
-                                     store_.jobs().new_job_id(), std::nullopt, kPriorityBackfilled);
+      auto job = manual_window(facts->plan, (*windows)[static_cast<std::size_t>(step.next.window)],
+                               store_.jobs().new_job_id(), std::nullopt, kPriorityBackfilled);
+      if (job) job->options.created_by = state.created_by;
       const auto made = job ? subjects_.enqueue(round, *job) : Result<Enqueued>(std::unexpected(job.error()));
       if (!made && !is_refusal(made.error())) return std::unexpected(made.error());
       ++(made ? step.made : step.refused);

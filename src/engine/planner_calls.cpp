@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "base/mutant.h"
-#include "core/window.h"
+#include "core/kinds/windows.h"
 #include "engine/planner.h"
 
 namespace carillon {
@@ -48,12 +48,8 @@ std::optional<Duration> shortest_period(const Timetable& timetable, Instant now)
 
 // Of the kinds that say it.
 std::optional<Duration> shortest_period(const Trigger& trigger) {
-  if (const auto* const windows = std::get_if<WindowsTrigger>(&trigger)) return windows->interval;
-  const auto* const adaptive = std::get_if<AdaptiveTrigger>(&trigger);
-  if (adaptive == nullptr) return std::nullopt;
-  Duration shortest = adaptive->otherwise.min;
-  for (const auto& band : adaptive->bands) shortest = std::min(shortest, band.every.min);
-  return shortest;
+  const TriggerKind& kind = kind_of(trigger);
+  return kind.shortest_period ? kind.shortest_period(trigger) : std::nullopt;
 }
 
 // With more, an occurrence would begin after those that come after it.
@@ -72,28 +68,28 @@ std::string_view on_or_off(bool flag) { return flag ? "true" : "false"; }
 // ---- Definitions ------------------------------------------------------------------------------------------------
 
 Result<void> Planner::check_after(std::string_view tenant, const Schedule& schedule) {
-  const AfterTrigger* after = after_of(schedule);
+  const std::string* followed = followed_by(schedule);
   std::string name = schedule.name;
-  for (int i = 0; after && i < kAfterChainMax; ++i) {
-    if (after->schedule == schedule.name) {
+  for (int i = 0; followed && i < kAfterChainMax; ++i) {
+    if (*followed == schedule.name) {
       return invalid_configuration(
           fmt::format("schedule {} would follow itself, by way of {}", quoted(schedule.name), quoted(name)));
     }
-    const auto parent = store_.plans().schedule(tenant, after->schedule);
+    const auto parent = store_.plans().schedule(tenant, *followed);
     if (!parent) {
       return invalid_configuration(
-          fmt::format("schedule {} follows {}, which does not exist", quoted(name), quoted(after->schedule)));
+          fmt::format("schedule {} follows {}, which does not exist", quoted(name), quoted(*followed)));
     }
-    name = after->schedule;
+    name = *followed;
     TRY_ASSIGN(const auto compiled, compiler_.compile(*parent));
     if (i == 0 && compiled->schedule.fan_out != schedule.fan_out) {
       return invalid_configuration(
           fmt::format("schedule {} follows {}, whose fan_out is {}: it must have the same, or it would never fire",
                       quoted(schedule.name), quoted(name), on_or_off(compiled->schedule.fan_out)));
     }
-    after = after_of(compiled->schedule);
+    followed = followed_by(compiled->schedule);
   }
-  if (after) return invalid_configuration(fmt::format("more than {} schedules follow each other", kAfterChainMax));
+  if (followed) return invalid_configuration(fmt::format("more than {} schedules follow each other", kAfterChainMax));
   return {};
 }
 
@@ -264,9 +260,7 @@ Result<EnqueuedJob> Planner::enqueue(Round& round, NewJob job, const Push& push)
 // What is to be run now may be running. Under the other policies a run by hand overlaps with nothing: it counts for no
 // occurrence.
 Result<void> Planner::check_not_running(const ScheduleRow& row, const Schedule& schedule, std::string_view subject) {
-  const bool runs_open_job =
-      plans_by_subject(schedule.trigger) && !std::holds_alternative<WindowsTrigger>(schedule.trigger);
-  if (!runs_open_job && schedule.overlap != OverlapPolicy::skip) return {};
+  if (!traits_of(schedule).runs_open_job_now && schedule.overlap != OverlapPolicy::skip) return {};
   TRY_ASSIGN(const std::vector<OpenJobRow> open, store_.plans().open_jobs(row.id, subject));
   const auto running = std::ranges::find(open, JobState::processing, &OpenJobRow::state);
   if (running == open.end()) return {};
@@ -288,9 +282,9 @@ Result<EnqueuedJob> Planner::trigger(Round& round, std::string_view tenant, std:
                                                    quoted(options.subject)));
   }
   const bool names_window = options.window_start || options.window_end;
-  if ((names_window || options.mode) && !std::holds_alternative<WindowsTrigger>(schedule.trigger)) {
+  if ((names_window || options.mode) && !traits_of(schedule).has_windows) {
     auto refused = invalid_configuration(
-        fmt::format("schedule {} is of the kind {} and has no windows", quoted(name), kind_of(schedule.trigger)));
+        fmt::format("schedule {} is of the kind {} and has no windows", quoted(name), kind_of(schedule.trigger).name));
     return std::unexpected(about_field(names_window ? "window_start" : "mode", std::move(refused).error()));
   }
   if (!plans_by_subject(schedule.trigger) && !schedule.fan_out) {
@@ -332,7 +326,7 @@ Result<EnqueuedJob> Planner::trigger_subject(Round& round, const Ruling& ruling,
                                              const Client::TriggerOptions& options, const Push& push) {
   const Schedule& schedule = ruling.compiled.schedule;
   TRY_ASSIGN(auto facts, subjects_.facts_of(ruling, subject, round.now));
-  if (std::holds_alternative<WindowsTrigger>(schedule.trigger)) {
+  if (traits_of(schedule).has_windows) {
     if (options.mode) facts.plan.overrides.mode = options.mode;
     if (!options.window_start || !options.window_end) {
       return invalid_field("window_start", "a window is run by hand by its window_start and window_end: give both");
@@ -341,7 +335,7 @@ Result<EnqueuedJob> Planner::trigger_subject(Round& round, const Ruling& ruling,
                                                store_.jobs().new_job_id(), options.payload, options.priority));
     return enqueue(round, job, push);
   }
-  const bool is_check = std::holds_alternative<AdaptiveTrigger>(schedule.trigger);
+  const bool is_check = traits_of(schedule).has_expected_time;
   const bool has_open_job = plans_by_subject(schedule.trigger) && subject.open_job;
   std::vector<OpenJobRow> open;
   if (has_open_job) {
@@ -372,7 +366,7 @@ Result<EnqueuedJob> Planner::make_check(Round& round, const Ruling& ruling, cons
     TRY_ASSIGN(known, store_.plans().subject(subject.schedule, subject.subject));
   }
   TRY_ASSIGN(const Enqueued made, subjects_.check_now(round, ruling, known, behind, [&](NewJob& check) {
-    check.priority = options.priority.value_or(kPriorityManual);
+    check.priority = options.priority.value_or(std::min(check.priority, kPriorityManual));
     if (options.payload) check.payload = merge_payload(check.payload, *options.payload);
     apply(push, check);
   }));

@@ -2,7 +2,7 @@
 #include <array>
 
 #include "base/mutant.h"
-#include "core/delivery.h"
+#include "core/kinds/delivery.h"
 #include "engine/planner.h"
 #include "store/job_text.h"
 
@@ -34,8 +34,8 @@ Result<void> Planner::parent_done(Round& round, const LeasedJob& parent) {
     const auto subject = store_.plans().subject(id, parent.occurrence_of->subject);
     if (!compiled || !subject || !subject->enabled) continue;
     // What is stored decides: it may have been edited in this very round.
-    const AfterTrigger* after = after_of((*compiled)->schedule);
-    if (!after || after->schedule != parent.schedule) continue;
+    const std::string* const followed = followed_by((*compiled)->schedule);
+    if (!followed || *followed != parent.schedule) continue;
     Advance advance{.schedule = id,
                     .subject = subject->subject,
                     .version = subject->version,
@@ -59,7 +59,7 @@ Result<void> Planner::subject_learnt(Round& round, const LeasedJob& job) {
   const auto compiled = compiler_.compile(*row);
   auto subject = store_.plans().subject(row->id, job.occurrence_of->subject);
   if (!compiled || !subject || !subject->next_at) return {};
-  if (!std::holds_alternative<AdaptiveTrigger>((*compiled)->schedule.trigger)) return {};
+  if (!traits_of((*compiled)->schedule).has_expected_time) return {};
   return learnt(round, {*row, **compiled}, *std::move(subject));
 }
 
@@ -82,10 +82,10 @@ Result<void> Planner::follow(Round& round) {
     round.followed += slots.size();
     round.followed_parked += parked.size();
     for (const FinalizedSlot& slot : slots) {
-      if (traits_of(slot.id).follows_outcomes) TRY(follow_slot(round, slot));
+      if (known_traits(slot.id).follows_outcomes) TRY(follow_slot(round, slot));
     }
     for (const OutcomeKey& key : parked) {
-      if (traits_of(key.schedule).follows_outcomes) TRY(open_windows_again(round, key.schedule, key.subject));
+      if (known_traits(key.schedule).follows_outcomes) TRY(open_windows_again(round, key.schedule, key.subject));
     }
   }
 }
@@ -114,7 +114,7 @@ Result<void> Planner::open_windows_again(Round& round, ScheduleId schedule, std:
   const auto subject = store_.plans().subject(schedule, name);
   if (!row || !subject || subject->next_at || !subject->enabled) return {};
   const auto compiled = compiler_.compile(*row);
-  if (!compiled || !std::holds_alternative<WindowsTrigger>((*compiled)->schedule.trigger)) return {};
+  if (!compiled || !traits_of((*compiled)->schedule).keeps_cursor) return {};
   const Ruling ruling{*row, **compiled};
   if (runs_at(*row, round.now)) {
     TRY(subjects_.plan(round, ruling, *subject, round.now));

@@ -5,7 +5,7 @@
 #include <array>
 #include <unordered_set>
 
-#include "core/window.h"
+#include "core/kinds/windows.h"
 #include "engine/planner.h"
 
 namespace carillon {
@@ -108,7 +108,7 @@ Result<void> Planner::check_times_of(const Ruling& ruling, const SubjectText& te
 Result<void> Planner::check_can_run(Round& round, const Ruling& ruling, const SubjectText& text) {
   const Schedule& schedule = ruling.compiled.schedule;
   TRY(check_not_running(ruling.row, schedule, text.subject));
-  if (!std::holds_alternative<AdaptiveTrigger>(schedule.trigger)) return {};
+  if (!traits_of(schedule).has_expected_time) return {};
   const bool is_over = schedule.ends_at && *schedule.ends_at < round.now;
   if (!text.overrides.enabled || is_over) {
     return failed(ErrorCode::conflict, fmt::format("subject {} cannot be run now: {}", quoted(text.subject),
@@ -169,7 +169,7 @@ Result<SubjectEdit> Planner::edit_of_new(const Ruling& ruling, const SubjectText
   SubjectEdit edit = edit_of(text);
   edit.is_new = true;
   // Where a cursor begins depends on what an earlier life of the subject has left.
-  if (std::holds_alternative<WindowsTrigger>(ruling.compiled.schedule.trigger)) return edit;
+  if (traits_of(ruling.compiled.schedule).keeps_cursor) return edit;
   const SubjectRow draft{.schedule = ruling.row.id, .subject = text.subject};
   TRY_ASSIGN(auto facts, subjects_.bare_facts(ruling, draft, text.overrides, now));
   if (text.expected_at) facts.plan.expected_at = *text.expected_at;

@@ -9,21 +9,28 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "core/duration.h"
 #include "core/gate.h"
 #include "core/job_id.h"
 #include "core/job_state.h"
+#include "engine/name_set.h"
 #include "store/job_store.h"
 
 namespace carillon {
 
 // What a worker takes. An empty list: any; but no type named means those that no handler here serves.
 struct PullFilter {
-  std::vector<std::string> tenants;
-  std::vector<std::string> queues;
-  std::vector<std::string> types;
+  NameSet tenants;
+  NameSet queues;
+  NameSet types;
   friend auto operator<=>(const PullFilter&, const PullFilter&) = default;
 };
+
+// Whether a call for jobs was refused because very many wait with other filters: it may come again later.
+inline bool is_for_want_of_place(const Error& error) {
+  return error.code == ErrorCode::unavailable && error.field == "types";
+}
 
 struct PullRequest {
   std::string worker;

@@ -61,8 +61,7 @@ std::uint64_t PullClient::lease(PullRequest request, LeaseDone done) {
   node_.post<void>(
       [this, call](Round& round) -> Result<void> {
         TRY(check(call->request));
-        if (call->is_waiting()) node_.add_pull(round, call);
-        return {};
+        return call->is_waiting() ? node_.add_pull(round, call) : Result<void>();
       },
       [call](const Result<void>& added) {
         if (!added && call->begin_answer()) call->done(std::unexpected(added.error()));

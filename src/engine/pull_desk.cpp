@@ -1,7 +1,10 @@
 #include "engine/pull_desk.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "base/hole.h"
 
@@ -31,33 +34,53 @@ void PullDesk::note_look(PullGroup& group) {
   has_to_look_ = true;
 }
 
-// Called when one more is made. Not each time: where very many wait, all with different filters, to look at all groups
-// for each of them would be the driver's whole time.
-void PullDesk::drop_idle_groups() {
-  if (groups_.size() <= kIdleGroupsMax || groups_.size() % kIdleGroupsMax != 0) return;
-  std::erase_if(groups_, [](const auto& one) { return one.second->waiting.empty(); });
+// Where somebody may stand now.
+Result<PullGroup*> PullDesk::group_for(const PullFilter& filter) {
+  const auto found = groups_.find(filter);
+  if (found != groups_.end() && !found->second->in_idle) return found->second.get();
+  std::size_t& waiting = waiting_of_[filter.tenants];
+  if (waiting >= kFiltersWaitingMax) {
+    return std::unexpected(Error{
+        .code = ErrorCode::unavailable,
+        .message = fmt::format("workers with {} different lists of queues and types wait for these tenants, as many as "
+                               "are allowed; let those that do the same work ask for the same",
+                               kFiltersWaitingMax),
+        .field = "types"});
+  }
+  ++waiting;
+  if (found == groups_.end()) return groups_.emplace(filter, std::make_shared<PullGroup>(filter)).first->second.get();
+  idle_.erase(*std::exchange(found->second->in_idle, std::nullopt));
+  return found->second.get();
 }
 
-void PullDesk::add(const PullCallPtr& call, Dispatcher& dispatcher, BootTime boot) {
+void PullDesk::now_idle(PullGroup& group) {
+  group.look = true;  // nobody keeps it up to date any more
+  group.in_idle = idle_.insert(idle_.end(), &group);
+  const auto waiting = waiting_of_.find(group.view.filter().tenants);
+  if (--waiting->second == 0) waiting_of_.erase(waiting);
+  if (idle_.size() <= kIdleGroupsMax) return;
+  const PullGroup* const oldest = idle_.front();
+  idle_.pop_front();
+  groups_.erase(groups_.find(oldest->view.filter()));
+}
+
+Result<void> PullDesk::add(const PullCallPtr& call, Dispatcher& dispatcher, BootTime boot) {
   take_forgotten_out();
   // Who has gone by now was forgotten before it stood here, and nobody would take it out. Who goes after this is.
-  if (!call->is_waiting() && !reopened(Hole::gone_calls_wait)) return;
-  auto found = groups_.find(call->request.filter);
-  if (found == groups_.end()) {
-    drop_idle_groups();
-    const PullFilter& filter = call->request.filter;
-    found = groups_.emplace(filter, std::make_shared<PullGroup>(filter)).first;
-  }
-  PullGroup& group = *found->second;
+  if (!call->is_waiting() && !reopened(Hole::gone_calls_wait)) return {};
+  TRY_ASSIGN(PullGroup* const standing, group_for(call->request.filter));
+  PullGroup& group = *standing;
+  call->request.filter = group.view.filter();  // one text for all who ask for the same
   // Who comes after others that wait has nothing to look for: there was nothing for them.
   if (group.waiting.empty()) note_look(group);
   call->ends = boot + call->request.wait;
-  call->group = found->second;
+  call->group = groups_.find(group.view.filter())->second;
   group.waiting.push_back(call);
   call->in_group = std::prev(group.waiting.end());
   ends_.emplace(std::pair(call->ends, call->id), call);
   ++in_line_;
   watch(dispatcher);
+  return {};
 }
 
 void PullDesk::notice(Dispatcher& dispatcher, Instant now) {
@@ -134,8 +157,8 @@ void PullDesk::take_out(const PullCallPtr& call) {
     has_to_look_ = false;
     next_look_.reset();
   }
-  if (call->group->waiting.empty()) call->group->look = true;  // nobody keeps it up to date any more
-  call->group.reset();
+  const std::shared_ptr<PullGroup> group = std::exchange(call->group, nullptr);
+  if (group->waiting.empty()) now_idle(*group);
 }
 
 void PullDesk::remove(const PullCallPtr& call, Dispatcher& dispatcher) {

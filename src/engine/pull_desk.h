@@ -2,7 +2,7 @@
 //
 // Calls wait in groups, one for each distinct filter, first come first served. A group is looked at only when something
 // came to one of its places, or when something of it that was held may start: calls that wait cost nothing else,
-// however many they are.
+// however many they are. How many different filters wait is bounded, as each is looked at for all that comes.
 //
 // Only the node's driver calls, but for `workers` and `forget`.
 #pragma once
@@ -34,7 +34,8 @@ struct PullGroup {
   // As it was when nothing could be taken.
   bool held = false;
   std::optional<Instant> opens_at;
-  bool short_of_room = false;  // too many run altogether
+  bool short_of_room = false;                              // too many run altogether
+  std::optional<std::list<PullGroup*>::iterator> in_idle;  // nobody waits in it
 };
 
 class PullDesk {
@@ -44,8 +45,12 @@ class PullDesk {
   PullDesk& operator=(const PullDesk&) = delete;
   ~PullDesk() = default;
 
+  // Of those who ask for the same tenants, so many different filters wait at once.
+  static constexpr std::size_t kFiltersWaitingMax = 256;
+
   // ---- Calls ----
-  void add(const PullCallPtr& call, Dispatcher& dispatcher, BootTime boot);
+  // Errors: is_for_want_of_place.
+  Result<void> add(const PullCallPtr& call, Dispatcher& dispatcher, BootTime boot);
   // Notes which groups must be looked at.
   void notice(Dispatcher& dispatcher, Instant now);
   bool has_to_look() const { return has_to_look_; }
@@ -74,6 +79,8 @@ class PullDesk {
   bool has_waiting() const { return in_line_ > 0; }
   std::optional<BootTime> next_end() const;
   std::size_t in_line() const { return in_line_; }
+  // Filters that are known: those that wait, and a few that did.
+  std::size_t group_count() const { return groups_.size(); }
   std::optional<Instant> next_look() const { return next_look_; }
 
   // ---- Leases ----
@@ -96,12 +103,15 @@ class PullDesk {
   };
 
   void note_look(PullGroup& group);
-  void drop_idle_groups();
+  Result<PullGroup*> group_for(const PullFilter& filter);
+  void now_idle(PullGroup& group);
   void take_out(const PullCallPtr& call);
   void take_forgotten_out();
   void watch(Dispatcher& dispatcher) const { dispatcher.ready().watch(in_line_ > 0); }
 
   std::map<PullFilter, std::shared_ptr<PullGroup>> groups_;
+  std::list<PullGroup*> idle_;                 // those that nobody waits in, the longest first
+  std::map<NameSet, std::size_t> waiting_of_;  // groups that somebody waits in, by the tenants that they ask for
   std::size_t in_line_ = 0;
   bool has_to_look_ = false;
   bool is_short_of_room_ = false;  // one of them

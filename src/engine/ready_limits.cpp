@@ -158,9 +158,16 @@ std::optional<std::uint32_t> ReadyLimits::blocking(const ReadyLine& line, Instan
 std::vector<ReadyLimits::Blocked> ReadyLimits::all_blocking(const ReadyLine& line, Instant now) {
   std::vector<Blocked> all;
   for (const std::uint32_t own : line.limits) {
-    if (const auto limit = blocking(own, now)) all.push_back({.limit = *limit, .until = opens_at(*limit, now)});
+    if (const auto limit = blocking(own, now)) all.push_back({.limit = *limit, .until = closed_until(own, now)});
   }
   return all;
+}
+
+std::optional<Instant> ReadyLimits::closed_until(std::uint32_t own, Instant now) {
+  Limit& one = limits_[own];
+  Instant until = one.state.closed_until(now);
+  if (!one.is_ruled()) until = std::max(until, limits_[one.global].state.closed_until(now));
+  return until > now ? std::optional(until) : std::nullopt;
 }
 
 std::optional<Instant> ReadyLimits::opens_at(std::uint32_t limit, Instant now) {

@@ -69,7 +69,7 @@ class ReadyLimits {
   // All of them, in the order in which the line draws on them.
   struct Blocked {
     std::uint32_t limit = 0;
-    std::optional<Instant> until;  // when time alone lets one start under it
+    std::optional<Instant> until;  // nothing starts under it before, whoever ends; nothing: when one ends
   };
   std::vector<Blocked> all_blocking(const ReadyLine& line, Instant now);
   // When time alone lets one start under `limit`, which lets none now.
@@ -141,6 +141,8 @@ class ReadyLimits {
   Opening opening(std::uint32_t limit, Instant now);
   // What lets nothing of a tenant's limit start now: itself, or the global one of its name.
   std::optional<std::uint32_t> blocking(std::uint32_t own, Instant now);
+  // Until when time holds what draws on a tenant's limit: that one or the global one of its name, whichever is longer.
+  std::optional<Instant> closed_until(std::uint32_t own, Instant now);
   bool has_share(const Limit& own) const;
   // What runs under a tenant's limit has changed, or whether that has a rule.
   void count_holder(std::uint32_t own);

@@ -55,6 +55,7 @@ PlaceId ReadySet::place(const ReadyPlace& place) {
   line.place = id;
   line.tenant = tenant_number(place.tenant);
   line.lane = lane_number(line.tenant, place.queue);
+  lanes_[line.lane].lines.push_back(&line);
   line.limits = limits_at(place);
   types_[place.type].lines.push_back(&line);
   Tenant::Type& type = tenants_[line.tenant].types[place.type];
@@ -63,6 +64,30 @@ PlaceId ReadySet::place(const ReadyPlace& place) {
   line.outside = type.outside;
   if (place.notifies) tenants_[line.tenant].notifying.push_back(&line);
   return id;
+}
+
+std::vector<PlaceId> ReadySet::places_of(std::string_view tenant, const NameSet& queues,
+                                         const std::function<bool(TypeId)>& is_meant) const {
+  std::vector<PlaceId> found;
+  const Tenant* const known = find_tenant(tenant);
+  if (known == nullptr) return found;
+  if (!queues.empty() && queues.size() < known->types.size()) {
+    for (std::size_t i = 0; i < queues.size(); ++i) {
+      const auto lane = known->lanes.find(queues[i]);
+      if (lane == known->lanes.end()) continue;
+      for (const ReadyLine* const line : lanes_[lane->second].lines) {
+        if (is_meant(place(line->place).type)) found.push_back(line->place);
+      }
+    }
+    return found;
+  }
+  for (const auto& [type, of_type] : known->types) {
+    if (!is_meant(type)) continue;
+    for (const ReadyLine* const line : of_type.lines) {
+      if (queues.is_any_or_has(place(line->place).queue)) found.push_back(line->place);
+    }
+  }
+  return found;
 }
 
 std::vector<std::uint32_t> ReadySet::limits_at(const ReadyPlace& place) {

@@ -33,6 +33,7 @@
 #include <vector>
 
 #include "core/limit_rule.h"
+#include "engine/name_set.h"
 #include "engine/ready_entry.h"
 #include "engine/ready_limits.h"
 #include "engine/ready_line.h"
@@ -51,6 +52,9 @@ class ReadySet {
   PlaceId place(const ReadyPlace& place);
   const ReadyPlace& place(PlaceId id) const { return *places_[id.value]; }
   std::uint32_t place_count() const { return static_cast<std::uint32_t>(places_.size()); }
+  // Of one tenant, whose type `is_meant` and whose queue is one of these (none: any). What others have costs nothing.
+  std::vector<PlaceId> places_of(std::string_view tenant, const NameSet& queues,
+                                 const std::function<bool(TypeId)>& is_meant) const;
 
   // It is due now.
   void add(PlaceId place, const ReadyEntry& entry);
@@ -204,6 +208,7 @@ class ReadySet {
     bool held = false;  // as open_ knows it
     std::uint64_t pull_time = 0;
     std::uint32_t pull_turns = 0;
+    std::vector<const ReadyLine*> lines;
   };
   struct Type {
     bool closed = false;

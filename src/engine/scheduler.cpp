@@ -40,6 +40,7 @@ Result<std::string> definition_of(const Scheduler::Recurring& asked, const std::
   }
   JsonObject job;
   job.text("type", asked.type).raw("payload", asked.payload).integer("priority", asked.priority);
+  if (asked.notifies) job.boolean("notifies", true);
   JsonObject definition;
   definition.text("name", name).raw("trigger", trigger.str()).text("timezone", asked.tz).raw("job", job.str());
   return definition.str();
@@ -71,6 +72,7 @@ Result<JobId> Scheduler::schedule_once(const Once& once) {
                                                       .unique_until = {},
                                                       .retry = {},
                                                       .limits = {},
+                                                      .notifies = once.notifies,
                                                       .depends_on = {},
                                                       .subject = {},
                                                       .tags = {},

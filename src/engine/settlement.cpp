@@ -197,8 +197,4 @@ Settlement release_of(const Run& run, bool started) {
   return settlement;
 }
 
-bool was_not_started(const Finished& finished) {
-  return finished.how == Finished::How::not_started || finished.how == Finished::How::gated;
-}
-
 }  // namespace carillon

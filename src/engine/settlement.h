@@ -27,7 +27,4 @@ Settlement settlement_of(const PullWord& word, Instant now);
 Settlement timeout_of(const Run& run);
 Settlement release_of(const Run& run, bool started);
 
-// Whether the attempt never reached its handler: what it took of limits returns.
-bool was_not_started(const Finished& finished);
-
 }  // namespace carillon

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "base/mutant.h"
-#include "core/cadence.h"
+#include "core/kinds/windows.h"
 #include "store/local_minute.h"
 #include "store/subject_text.h"
 
@@ -120,7 +120,7 @@ Result<SubjectPlanner::Facts> SubjectPlanner::bare_facts(const Ruling& ruling, c
     facts.own = std::make_unique<Timetable>(std::move(timetable));
     facts.plan.timetable = facts.own.get();
   }
-  if (std::holds_alternative<AdaptiveTrigger>(compiled.schedule.trigger)) {
+  if (traits_of(compiled.schedule).has_expected_time) {
     TRY_ASSIGN(const SubjectState state, read_subject_state(subject));
     facts.plan.expected_at = state.expected_at;
     facts.cadence = state.cadence;
@@ -130,16 +130,16 @@ Result<SubjectPlanner::Facts> SubjectPlanner::bare_facts(const Ruling& ruling, c
 
 Result<SubjectPlanner::Facts> SubjectPlanner::facts_of(const Ruling& ruling, const SubjectRow& subject, Instant now) {
   TRY_ASSIGN(Facts facts, bare_facts(ruling, subject, now));
-  const Trigger& trigger = ruling.compiled.schedule.trigger;
-  if (subject.open_job && !std::holds_alternative<DeliveryTrigger>(trigger)) {
+  const TriggerTraits& traits = traits_of(ruling.compiled.schedule);
+  if (subject.open_job && traits.looks_at_open_jobs) {
     TRY_ASSIGN(const std::vector<OpenJobRow> open, store_.plans().open_jobs(subject.schedule, subject.subject));
     for (const OpenJobRow& job : open) facts.plan.open.push_back({.id = job.id, .state = job.state});
   }
-  if (const auto* windows = std::get_if<WindowsTrigger>(&trigger)) {
-    const std::size_t most = windows->max_backfill.value_or(kMaxBackfillMax);
+  if (traits.keeps_cursor) {
+    const std::size_t most = most_open_windows(ruling.compiled.schedule);
     TRY_ASSIGN(facts.plan.open_windows, store_.plans().open_windows(subject.schedule, subject.subject, most));
   }
-  if (std::holds_alternative<AdaptiveTrigger>(trigger) && !facts.plan.open.empty()) {
+  if (traits.has_expected_time && !facts.plan.open.empty()) {
     TRY_ASSIGN(const auto last, store_.plans().last_outcome(subject.schedule, subject.subject));
     if (last && !last->job && last->outcome) {
       facts.plan.last_closed =
@@ -165,8 +165,8 @@ Result<std::optional<Advance>> SubjectPlanner::advance_of_due(Round& round, cons
               .cursor_end = {}}));
   TRY_ASSIGN(SubjectRow anchored, store_.plans().subject(subject.schedule, subject.subject));
   if (!anchored.next_at || *anchored.next_at > now) return std::nullopt;
-  // A delivery begins when the pause ends, and not an instant before.
-  if (std::holds_alternative<DeliveryTrigger>(ruling.compiled.schedule.trigger)) {
+  // A day that is under way begins when the pause ends, and not an instant before.
+  if (traits_of(ruling.compiled.schedule).has_cutoff) {
     anchored.next_at = std::max(*anchored.next_at, from);
   }
   return advance_of_occurrence(ruling, anchored, now);
@@ -181,10 +181,6 @@ Result<std::optional<Advance>> SubjectPlanner::advance_of_occurrence(const Rulin
     plan.next_at = add_clamped(now, std::chrono::minutes(1));
   }
   if (mutant(Mutant::missed_range_lost)) plan.closed.clear();
-  if (mutant(Mutant::naive_dst) && std::holds_alternative<DailyTrigger>(ruling.compiled.schedule.trigger) &&
-      plan.position) {
-    plan.next_at = add_clamped(*plan.position, std::chrono::hours(24));
-  }
   return change_of(subject, facts, std::move(plan));
 }
 

@@ -78,7 +78,7 @@ Result<SubjectView> view_subject(StoreReader& reader, const RuleBook& rules, con
   if (view.subject) {
     TRY_ASSIGN(view.state, read_subject_state(*view.subject));
     TRY_ASSIGN(view.overrides, read_overrides(view.subject->overrides));
-    if (std::holds_alternative<WindowsTrigger>(view.schedule.trigger)) {
+    if (traits_of(view.schedule).keeps_cursor) {
       TRY_ASSIGN(view.open_windows, count_open_windows(reader, *view.subject));
     }
   }

@@ -25,6 +25,7 @@ std::string json_of(const JobStanding& standing) {
   object.boolean("cancel_requested", standing.cancel_requested);
   if (standing.payload) object.raw(kHiddenField, *standing.payload);
   if (standing.retry) object.raw("retry", *standing.retry ? format_retry_json(**standing.retry) : "null");
+  if (standing.max_attempts) object.integer("max_attempts", *standing.max_attempts);
   if (standing.limits) {
     JsonArray limits;
     for (const std::string& limit : *standing.limits) limits.raw(json_string(limit));

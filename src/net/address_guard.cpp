@@ -1,12 +1,16 @@
 #include "net/address_guard.h"
 
 #include <arpa/inet.h>
+#include <curl/curl.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <memory>
+
+#include "base/check.h"
 
 namespace carillon {
 
@@ -180,6 +184,22 @@ std::optional<std::uint16_t> parse_port(std::string_view text) {
   return static_cast<std::uint16_t>(port);
 }
 
+constexpr std::string_view kPortWanted = "its port must be 1 to 65535";
+
+struct FreeUrl {
+  void operator()(CURLU* url) const { curl_url_cleanup(url); }
+};
+
+// "" if it has none. A port that is not written is the scheme's.
+std::string part_of(const CURLU& url, CURLUPart part) {
+  char* text = nullptr;
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): before 8.0 libcurl does not say that it only reads
+  if (curl_url_get(const_cast<CURLU*>(&url), part, &text, CURLU_DEFAULT_PORT) != CURLUE_OK) return {};
+  std::string copy(text);
+  curl_free(text);
+  return copy;
+}
+
 }  // namespace
 
 bool IpAddress::is_v4() const {
@@ -252,38 +272,27 @@ Result<HttpUrl> parse_http_url(std::string_view url) {
   const std::size_t colon = url.find("://");
   const std::string scheme = lower(url.substr(0, colon == std::string_view::npos ? 0 : colon));
   if (scheme != "http" && scheme != "https") return refuse("it must begin with http:// or https://");
+  // What libcurl forgives: more slashes, escapes in the host, a colon without a port.
   std::string_view authority = url.substr(colon + 3);
   authority = authority.substr(0, authority.find_first_of("/?#"));
-  if (authority.find('@') != std::string_view::npos) return refuse("a user or password is not allowed");
+  if (authority.empty()) return refuse("it has no host");
   if (authority.find('%') != std::string_view::npos) return refuse("the host must be written without %");
+  if (authority.ends_with(':')) return refuse(kPortWanted);
 
-  HttpUrl parsed{.tls = scheme == "https", .host = {}, .port = 0, .literal = {}};
-  std::string_view host = authority;
-  std::string_view port;
-  bool has_port = false;
-  if (authority.starts_with('[')) {
-    const std::size_t close = authority.find(']');
-    if (close == std::string_view::npos) return refuse("the ']' behind its IPv6 address is missing");
-    host = authority.substr(0, close + 1);
-    std::string_view rest = authority.substr(close + 1);
-    if (!rest.empty() && !rest.starts_with(':')) return refuse("only a port may follow its IPv6 address");
-    has_port = !rest.empty();
-    port = has_port ? rest.substr(1) : rest;
-  } else if (const std::size_t at = authority.find(':'); at != std::string_view::npos) {
-    host = authority.substr(0, at);
-    port = authority.substr(at + 1);
-    has_port = true;
-  }
-  parsed.port = parsed.tls ? 443 : 80;
-  if (has_port) {
-    const auto number = parse_port(port);
-    if (!number) return refuse("its port must be 1 to 65535");
-    parsed.port = *number;
-  }
-  parsed.literal = parse_address(host);
+  const std::unique_ptr<CURLU, FreeUrl> read(curl_url());
+  CHECK(read != nullptr);
+  const CURLUcode code = curl_url_set(read.get(), CURLUPART_URL, std::string(url).c_str(), CURLU_DISALLOW_USER);
+  if (code == CURLUE_USER_NOT_ALLOWED) return refuse("a user or password is not allowed");
+  if (code == CURLUE_BAD_PORT_NUMBER) return refuse(kPortWanted);
+  if (code != CURLUE_OK) return refuse(curl_url_strerror(code));
+  const auto port = parse_port(part_of(*read, CURLUPART_PORT));
+  if (!port) return refuse(kPortWanted);
+  const std::string host = part_of(*read, CURLUPART_HOST);
+  HttpUrl parsed{.tls = scheme == "https", .host = {}, .port = *port, .literal = parse_address(host)};
   if (host.starts_with('[')) {
     if (!parsed.literal) return refuse("its host is not an IPv6 address");
-    host = host.substr(1, host.size() - 2);
+    parsed.host = lower(host.substr(1, host.size() - 2));
+    return parsed;
   }
   parsed.host = lower(without_last_dot(host));
   if (!parsed.literal && !is_name(parsed.host)) {

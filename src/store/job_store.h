@@ -120,6 +120,7 @@ struct JobStanding {
   // Of `patch`, what it names.
   std::optional<std::string> payload;
   std::optional<std::optional<RetryPolicy>> retry;
+  std::optional<std::uint32_t> max_attempts;
   std::optional<std::vector<std::string>> limits;
   friend bool operator==(const JobStanding&, const JobStanding&) = default;
 };
@@ -268,6 +269,7 @@ struct JobPatch {
   std::optional<std::string> payload_over;          // merged over what is there, top level by top level
   std::optional<std::string> meta_over;             // likewise
   std::optional<std::optional<RetryPolicy>> retry;  // nothing in it: the default
+  std::optional<std::uint32_t> max_attempts;
   std::optional<std::vector<std::string>> limits;
 };
 

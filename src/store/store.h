@@ -4,7 +4,7 @@
 //   const auto job = (*store)->jobs().enqueue(std::array{NewJob{.type = "mail.send"}}).front();
 //
 // Any thread may call; writes take turns. To put several calls into one transaction and one commit, make them inside of
-// `atomically` (a Batcher does that for many threads).
+// `atomically`.
 #pragma once
 
 #include <functional>

@@ -93,6 +93,17 @@ RC_GTEST_PROP(CheckJsonProperty, AnyTextIsJudgedAlike, ()) {
   expect_same_judgement(text);
 }
 
+// Texts that need no escape are looked at eight bytes at a time: each byte at each place is seen.
+TEST(JsonWriter, EscapesEveryByteWhereverItStands) {
+  for (int byte = 0; byte < 0x80; ++byte) {
+    for (std::size_t place = 0; place < 19; ++place) {
+      std::string text(19, 'x');
+      text[place] = static_cast<char>(byte);
+      EXPECT_EQ(JsonObject().text("n", text).str(), "{\"n\":" + json_string(text) + "}") << byte << " at " << place;
+    }
+  }
+}
+
 TEST(JsonWriter, EscapesNamesAndValues) {
   JsonObject object;
   object.text("a\"b", "c\\d\n").integer("n", -5).boolean("t", true).raw("r", "[1]");

@@ -48,13 +48,6 @@ TEST(TextCursor, EatLeavesWhatItDoesNotExpect) {
   EXPECT_EQ(cursor.position(), 0U);
 }
 
-TEST(TextCursor, RewindGoesBack) {
-  TextCursor cursor("word", "abc");
-  cursor.letters();
-  cursor.rewind_to(1);
-  EXPECT_EQ(cursor.rest(), "bc");
-}
-
 TEST(TextCursor, LettersAreAscii) {
   TextCursor cursor("word", "aZ[é");
   EXPECT_EQ(cursor.letters(), "aZ");

@@ -44,7 +44,7 @@ TEST_P(StoreContract, AFinishedJobSaysWhenItsLastAttemptBegan) {
   EXPECT_EQ(view(never).started_at, std::nullopt);
 }
 
-TEST_P(StoreContract, ARunningJobIsAskedToStopAndItsHolderDecides) {  // semantics 2
+TEST_P(StoreContract, ARunningJobIsAskedToStopAndItsHolderDecides) {
   const std::vector<std::pair<std::function<Settlement(const LeasedJob&)>, JobState>> words{
       {[](const LeasedJob& leased) { return completed(leased); }, JobState::done},
       {[](const LeasedJob& leased) { return skipped(leased); }, JobState::skipped},
@@ -101,7 +101,7 @@ TEST_P(StoreContract, AFinalStateIsNeverLeft) {  // invariant 14
   expect_counts_agree();
 }
 
-TEST_P(StoreContract, ARetryGivesTheSameJobFreshAttempts) {  // semantics 2
+TEST_P(StoreContract, ARetryGivesTheSameJobFreshAttempts) {
   const JobId id = enqueue(doubling_job(2));
   settle(failed(claim_one(id)));
   clock().advance(1h);
@@ -138,7 +138,7 @@ TEST_P(StoreContract, ARetriedJobHasNoBadLuckBehindIt) {  // invariant 12
   EXPECT_EQ(reap().at(0).ready.at(0).run_at, now());
 }
 
-TEST_P(StoreContract, ADiscardedJobIsCancelledWithItsReason) {  // semantics 2
+TEST_P(StoreContract, ADiscardedJobIsCancelledWithItsReason) {
   const JobId id = parked_job(job());
 
   EXPECT_EQ(act(JobAction::discard, id).state, JobState::cancelled);
@@ -270,6 +270,20 @@ TEST_P(StoreContract, TheWorkOfAJobCanBeChanged) {
   EXPECT_EQ(claim_one(id).payload, R"({"a":1,"b":{"d": 3}})");
 }
 
+TEST_P(StoreContract, HowOftenAJobIsTriedCanBeChanged) {  // invariant 16
+  const auto allowed = [&](JobId id) { return value_of(read_options(view(id).row.options)).max_attempts; };
+  const JobId id = enqueue(doubling_job());
+  const Changed changed = value_of(jobs().patch(kTenant, id, {.max_attempts = 7}));
+  EXPECT_EQ(changed.after.max_attempts, 7U);
+  EXPECT_EQ(allowed(id), 7U);
+  settle(failed(claim_one(id)));
+  clock().advance(1h);
+  value_of(jobs().patch(kTenant, id, {.max_attempts = 1}));
+  EXPECT_EQ(allowed(id), 2U) << "it waits for its second attempt, which it has";
+  settle(failed(claim_one(id)));
+  EXPECT_EQ(view(id).state, JobState::dlq);
+}
+
 TEST_P(StoreContract, AnIdempotencyKeyStaysWithWhatWasSaidThough) {  // invariant 17
   NewJob asked = job();
   asked.payload = "1";
@@ -295,6 +309,7 @@ TEST_P(StoreContract, ADeliveryIsTriedAgainAsItsScheduleSays) {
 
   EXPECT_EQ(error_of(jobs().patch(kTenant, open, {.retry = RetryPolicy(RetryNone{})})).code,
             ErrorCode::invalid_configuration);
+  EXPECT_EQ(error_of(jobs().patch(kTenant, open, {.max_attempts = 3})).field, "max_attempts");
   EXPECT_TRUE(jobs().patch(kTenant, open, {.payload = "1"}));
 }
 

@@ -62,7 +62,7 @@ TEST_P(CursorContract, TheCursorFollowsTheWindowsThatAreDone) {  // invariant 20
   EXPECT_THAT(gaps(), IsEmpty());
 }
 
-TEST_P(CursorContract, TheCursorWaitsForTheFirstOpenWindow) {  // invariant 20; the worked example of schedules.md
+TEST_P(CursorContract, TheCursorWaitsForTheFirstOpenWindow) {  // invariant 20
   const auto windows = plan(0, 6);
   for (std::size_t i = 1; i < 6; ++i) finish(windows[i]);
   EXPECT_EQ(cursor(), at(0));

@@ -17,7 +17,7 @@ std::vector<JobId> ids_of(const std::vector<Changed>& changes) {
   return ids;
 }
 
-TEST_P(StoreContract, DeletingAScheduleCancelsWhatIsNotStarted) {  // semantics 4, invariant 3
+TEST_P(StoreContract, DeletingAScheduleCancelsWhatIsNotStarted) {  // invariant 3
   const ScheduleId id = schedule();
   const JobId due = enqueue(occurrence_job(now(), "a"));
   NewJob later = occurrence_job(now() + 24h, "a");
@@ -44,7 +44,7 @@ TEST_P(StoreContract, DeletingAScheduleCancelsWhatIsNotStarted) {  // semantics 
   expect_counts_agree();
 }
 
-TEST_P(StoreContract, DeletingAScheduleLeavesRunningParkedAndFinishedJobs) {  // semantics 4
+TEST_P(StoreContract, DeletingAScheduleLeavesRunningParkedAndFinishedJobs) {
   const ScheduleId id = schedule();
   const LeasedJob running = claim_one(enqueue(occurrence_job(now(), "a")));
   const JobId parked = parked_job(occurrence_job(now(), "b"));
@@ -58,7 +58,7 @@ TEST_P(StoreContract, DeletingAScheduleLeavesRunningParkedAndFinishedJobs) {  //
   EXPECT_EQ(outcomes_of(id, "a").at(0).outcome, JobState::done);
 }
 
-TEST_P(StoreContract, AnOccurrenceThatWaitsIsCancelledAsUnstarted) {  // semantics 4
+TEST_P(StoreContract, AnOccurrenceThatWaitsIsCancelledAsUnstarted) {
   schedule();
   const JobId running = claim_one(enqueue(occurrence_job(now(), "a"))).id;
   NewJob next = occurrence_job(now() + 1h, "a");
@@ -115,7 +115,7 @@ TEST_P(StoreContract, WhatIsDeletedInAGroupIsCancelledInIt) {
   expect_counts_agree();
 }
 
-TEST_P(StoreContract, TheJobsOfAnEarlierLifeAreNeverStarted) {  // semantics 4
+TEST_P(StoreContract, TheJobsOfAnEarlierLifeAreNeverStarted) {
   const ScheduleId id = schedule();
   const LeasedJob running = claim_one(enqueue(occurrence_job(now(), "a")));
   ASSERT_TRUE(plans().delete_schedule(kTenant, "standup"));
@@ -131,7 +131,7 @@ TEST_P(StoreContract, TheJobsOfAnEarlierLifeAreNeverStarted) {  // semantics 4
   EXPECT_EQ(claimed.jobs[0].id, fresh);
 }
 
-TEST_P(StoreContract, WhatIsKeptOfADeletedScheduleCanBeRead) {  // semantics 4: outcomes stay
+TEST_P(StoreContract, WhatIsKeptOfADeletedScheduleCanBeRead) {  // outcomes stay
   const ScheduleId id = schedule();
   put_subject(id, {.subject = "a"});
   done_job(occurrence_job(now(), "a"));
@@ -146,7 +146,7 @@ TEST_P(StoreContract, WhatIsKeptOfADeletedScheduleCanBeRead) {  // semantics 4: 
   EXPECT_EQ(error_of(reader().kept_schedule("other", "standup")).code, ErrorCode::not_found);
 }
 
-TEST_P(StoreContract, WhatADeletionLeavesOverIsCancelledInSteps) {  // semantics 4
+TEST_P(StoreContract, WhatADeletionLeavesOverIsCancelledInSteps) {
   const ScheduleId id = schedule();
   constexpr int kJobs = 10'050;  // more than the call itself looks at
   std::vector<NewJob> many;

@@ -305,7 +305,7 @@ TEST_P(StoreContract, TheKeyOfAnEffectHasItsBounds) {
   EXPECT_TRUE(effects.claim(holder, std::string(512, 'k')));
 }
 
-TEST_P(StoreContract, AnEffectIsRememberedForThirtyDays) {  // invariant 18; interfaces.md: kept 30 days
+TEST_P(StoreContract, AnEffectIsRememberedForThirtyDays) {  // invariant 18; kept 30 days
   Effects effects(jobs());
   const LeasedJob first = claim_one(enqueue(job()));
   ASSERT_TRUE(effects.claim(first));

@@ -133,7 +133,9 @@ void JobOracle::retry_or_park(Job& job) {
   if (used_up(job) || std::holds_alternative<RetryNone>(policy)) {
     job.state = JobState::dlq;
   } else if (const auto* fixed = std::get_if<RetryFixed>(&policy)) {
-    requeue(job, std::max(clock_.wall(), job.run_at + fixed->delay));
+    // Planned no earlier than it existed; by a clock that was set back that may be after its claim.
+    const Instant planned = std::max(job.run_at, std::min(made_at(job.asked.id), job.claimed_at));
+    requeue(job, std::max(clock_.wall(), planned + fixed->delay));
   } else {
     Duration delay = std::get<RetryExponential>(policy).base;
     for (std::uint32_t n = 1; n < job.attempts && n < 6; ++n) delay *= 2;
@@ -227,6 +229,7 @@ std::string JobOracle::claim(const ClaimRequest& asked, const Claimed& answer) {
     job->ahead = ahead;
     if (leased.ahead != ahead) return differs("claim", id, ahead ? "the mark" : "no mark", "the other");
     job->token = leased.token;
+    job->claimed_at = clock_.wall();
     job->length = asked.lease.value_or(job->asked.options.lease);
     job->timeout_at = clock_.boot() + job->asked.options.timeout;
     job->until = std::min(clock_.boot() + job->length, job->timeout_at);

@@ -1,5 +1,5 @@
-// A second opinion on the life of jobs, written from semantics.md alone: no row, no lease table, no code of the store.
-// Told what was asked and what was answered, it says what is wrong with the answer.
+// A second opinion on the life of jobs, written from the rules in words (docs/invariants.md) alone: no row, no lease
+// table, no code of the store. Told what was asked and what was answered, it says what is wrong with the answer.
 #pragma once
 
 #include <map>
@@ -63,6 +63,7 @@ class JobOracle {
     Duration length{};
     BootTime until{};
     BootTime timeout_at{};
+    Instant claimed_at;
     std::optional<Word> last_word;  // nothing: something else has happened since
   };
   struct Key {

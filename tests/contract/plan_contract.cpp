@@ -298,7 +298,7 @@ TEST_P(StoreContract, ARangeCountsForAsManyAsItStandsFor) {  // invariant 34
   EXPECT_EQ(missed, 121);
 }
 
-TEST_P(StoreContract, ARangeOfDaysIsCountedDayByDay) {  // invariant 34; interfaces: date and minute are the slot's own
+TEST_P(StoreContract, ARangeOfDaysIsCountedDayByDay) {  // invariant 34; date and minute are the slot's own
   const ScheduleId id = schedule();
   const SubjectRow row = put_subject(id, {.subject = "a"});
   const auto first = std::chrono::floor<std::chrono::days>(now()) - std::chrono::days(5);

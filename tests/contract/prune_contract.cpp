@@ -189,7 +189,7 @@ TEST_P(StoreContract, AnOccurrenceThatWasEnqueuedByItselfStaysUniqueToo) {  // i
 }
 
 TEST_P(StoreContract,
-       WhatBecameOfADayIsStillCountedAfterPruning) {  // invariant 34; interfaces.md: counts are kept longer
+       WhatBecameOfADayIsStillCountedAfterPruning) {  // invariant 34; counts are kept longer
   const ScheduleId id = schedule();
   put_subject(id, {.subject = "a"});
   const Instant slot = now();

@@ -131,7 +131,7 @@ TEST_P(StoreContract, ALeaseThatRanOutBeforeTheTimeoutIsLostHoweverLateItIsFound
   EXPECT_EQ(reap().at(0).result, AttemptResult::lease_lost);
 }
 
-TEST_P(StoreContract, ALostJobThatWasAskedToStopIsCancelled) {  // semantics 2: no retry
+TEST_P(StoreContract, ALostJobThatWasAskedToStopIsCancelled) {  // no retry
   const JobId id = enqueue(job());
   claim_one(id, {.lease = 10s});
   act(JobAction::cancel, id);
@@ -143,7 +143,7 @@ TEST_P(StoreContract, ALostJobThatWasAskedToStopIsCancelled) {  // semantics 2: 
   EXPECT_EQ(view(id).attempts.at(0).result, AttemptResult::lease_lost);
 }
 
-TEST_P(StoreContract, ATimeoutOfAJobThatWasAskedToStopCancelsIt) {  // semantics 2
+TEST_P(StoreContract, ATimeoutOfAJobThatWasAskedToStopCancelsIt) {
   NewJob quick = doubling_job();
   quick.options.timeout = 20s;
   const JobId id = enqueue(quick);

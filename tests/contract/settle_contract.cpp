@@ -84,7 +84,7 @@ TEST_P(StoreContract, TheDefaultPolicyStaysInItsJitterBounds) {  // invariant 15
   }
 }
 
-TEST_P(StoreContract, ASteadyRetryKeepsItsBeat) {  // invariant 15; the worked example of schedules.md
+TEST_P(StoreContract, ASteadyRetryKeepsItsBeat) {  // invariant 15
   NewJob delivery = job();
   delivery.options.retry = RetryFixed{.delay = 10min};
   delivery.options.max_attempts = std::nullopt;
@@ -196,7 +196,7 @@ TEST_P(StoreContract, ADeferralCostsNothingAndIsExplained) {  // invariants 16, 
   EXPECT_EQ(claim_one(id).attempt, 1U);
 }
 
-TEST_P(StoreContract, ADeferralWithoutAnEndStaysDueForTheGateToHold) {  // semantics 4: parked until lifted
+TEST_P(StoreContract, ADeferralWithoutAnEndStaysDueForTheGateToHold) {  // parked until lifted
   const Instant due = now();
   const JobId id = enqueue(job());
   clock().advance(1h);

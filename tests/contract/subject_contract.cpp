@@ -92,7 +92,7 @@ TEST_P(StoreContract, AHandlerMayTellWhatItLearntOfItsSubject) {
   EXPECT_GT(subject_of(id, "a").version, before);
 }
 
-TEST_P(StoreContract, AManualRunTouchesNoOccurrenceAndNoSubject) {  // semantics 2, invariant 20
+TEST_P(StoreContract, AManualRunTouchesNoOccurrenceAndNoSubject) {  // invariant 20
   const ScheduleId id = schedule();
   const SubjectRow row = put_subject(id, {.subject = "a", .cursor = now()});
   NewJob manual = job();
@@ -247,7 +247,7 @@ TEST_P(StoreContract, ADeletedScheduleIsNotThereAnyMore) {
   EXPECT_EQ(error_of(plans().put_subjects(id, {&edit, 1})).code, ErrorCode::not_found);
 }
 
-TEST_P(StoreContract, ADeletedScheduleMakesNoMoreJobs) {  // semantics 4: only running ones finish
+TEST_P(StoreContract, ADeletedScheduleMakesNoMoreJobs) {  // only running ones finish
   const ScheduleId id = schedule();
   const SubjectRow row = put_subject(id, {.subject = "a", .next_at = std::optional(now())});
   ASSERT_TRUE(plans().delete_schedule(kTenant, "standup"));
@@ -257,7 +257,7 @@ TEST_P(StoreContract, ADeletedScheduleMakesNoMoreJobs) {  // semantics 4: only r
   EXPECT_THAT(all_ids(), IsEmpty());
 }
 
-TEST_P(StoreContract, TheJobsOfADeletedScheduleEndAndKeepTheirOutcomes) {  // semantics 4, invariant 3
+TEST_P(StoreContract, TheJobsOfADeletedScheduleEndAndKeepTheirOutcomes) {  // invariant 3
   const ScheduleId id = schedule();
   const SubjectRow row = put_subject(id, {.subject = "a"});
   const LeasedJob leased = claim_one(advance(step_of(row, now())).jobs.at(0).id);

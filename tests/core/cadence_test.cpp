@@ -1,5 +1,5 @@
 // Adaptive checks: bands, bounds, and never a burst.
-#include "core/cadence.h"
+#include "core/kinds/adaptive.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // The worked examples of deliveries, and the rules around them.
-#include "core/delivery.h"
+#include "core/kinds/delivery.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -87,7 +87,7 @@ TEST(Delivery, AFirstAttemptThatHangsUntil0725IsFollowedAtOnceAndThenEveryTenMin
               ElementsAre("07:00", "07:25", "07:35", "07:45", "07:55"));
 }
 
-TEST(Delivery, OnePutInsideItsWindowBeginsThenAndWaitsTheRetryDelay) {  // schedules.md, worked
+TEST(Delivery, OnePutInsideItsWindowBeginsThenAndWaitsTheRetryDelay) {
   PlannedSubject ada = delivery("08:00");
   ada.make(utc("2026-01-02T07:34:00Z"));
   EXPECT_EQ(ada.next_at, utc("2026-01-02T07:34:00Z"));

@@ -30,7 +30,7 @@ std::vector<std::string> noted(const Timetable& timetable, std::string_view afte
   return found;
 }
 
-// ---- A daily time in a gap, in every zone of schedules.md --------------------------------------------------------
+// ---- A daily time in a gap, in zones whose clocks do odd things --------------------------------------------------
 
 struct GapCase {
   std::string_view zone;

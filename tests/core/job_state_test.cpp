@@ -76,11 +76,6 @@ TEST(JobState, OnlyAProcessingJobCanBecomeDoneOrBeParked) {
   }
 }
 
-TEST(JobState, ARowBeginsLiveOrAsTheOutcomeOfAnOccurrenceThatNeverRan) {
-  const std::set<std::string_view> beginnings{"waiting", "queued", "skipped", "missed", "cutoff_reached"};
-  for (const JobState each : kJobStates) EXPECT_EQ(can_begin(each), beginnings.contains(to_string(each)));
-}
-
 TEST(JobState, NamesReadBackAndAreThoseOfTheTable) {
   ASSERT_EQ(kJobStates.size(), kOrder.size());
   for (std::size_t i = 0; i < kOrder.size(); ++i) {

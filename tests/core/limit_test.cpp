@@ -69,6 +69,17 @@ TEST(LimitTest, ARateOfZeroLetsNothingMoreStart) {
   EXPECT_EQ(limit.opening(kNow), open_at(kInstantMax));
 }
 
+TEST(LimitTest, WhatTimeHoldsIsKnownThoughAllSlotsAreInUse) {
+  LimitState limit({.rate = 2, .burst = 1, .concurrency = 1}, kNow);
+  EXPECT_LT(limit.closed_until(kNow), kNow);
+  limit.take(kNow);
+  EXPECT_EQ(limit.opening(kNow), kFull);
+  EXPECT_EQ(limit.closed_until(kNow), kNow + 500ms);
+  EXPECT_LT(limit.closed_until(kNow + 500ms), kNow);
+  limit.rate_limited(kNow + 10min, kNow + 500ms);
+  EXPECT_EQ(limit.closed_until(kNow + 1s), kNow + 10min);
+}
+
 TEST(LimitTest, AnEndFreesASlotAndNoToken) {
   LimitState limit({.rate = 2, .concurrency = 1}, kNow);
   EXPECT_EQ(take_all(limit, kNow), 1);

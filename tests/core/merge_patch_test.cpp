@@ -5,6 +5,7 @@
 #include <array>
 
 #include "core/job_fields.h"
+#include "core/schedule.h"
 #include "support/results.h"
 
 namespace carillon::test {
@@ -45,6 +46,24 @@ TEST(MergePatch, AnObjectOfAnotherKindIsReplacedWhole) {
             R"({"t":{"kind":"every","every":"2h"}})");
   EXPECT_EQ(merged(R"({"job":{"kind":"a","b":1}})", R"({"job":{"kind":"c"}})"), R"({"job":{"b":1,"kind":"c"}})")
       << "here it is a member like any other";
+}
+
+TEST(PatchedSchedule, ARetryInS1sWordsStandsForTheOneThatIsThere) {
+  const auto patched = [](std::string_view job, std::string_view patch) {
+    return value_of(
+        patched_schedule(R"({"name":"s","job":)" + std::string(job) + "}", R"({"job":)" + std::string(patch) + "}"));
+  };
+  const std::string_view stored = R"({"type":"t","retry":{"kind":"fixed","delay":"1m"},"max_attempts":3})";
+  EXPECT_EQ(patched(stored, R"({"retry":{"max_attempts":5,"backoff_seconds":60}})"),
+            R"({"name":"s","job":{"type":"t","retry":{"max_attempts":5,"backoff_seconds":60}}})");
+  EXPECT_EQ(patched(stored, R"({"retry":{"backoff_seconds":60}})"),
+            R"({"name":"s","job":{"type":"t","max_attempts":3,"retry":{"backoff_seconds":60}}})");
+  EXPECT_EQ(patched(stored, R"({"retry":{"retry_on_failure":false}})"),
+            R"({"name":"s","job":{"type":"t","retry":{"retry_on_failure":false}}})");
+  EXPECT_EQ(patched(stored, R"({"retry":{"delay":"2m"}})"),
+            R"({"name":"s","job":{"type":"t","max_attempts":3,"retry":{"kind":"fixed","delay":"2m"}}})");
+  EXPECT_EQ(patched(stored, R"({"retry":null})"), R"({"name":"s","job":{"type":"t","max_attempts":3}})");
+  EXPECT_EQ(error_of(patched_schedule(R"({"name":"s"})", R"({"name":"other"})")).field, "name");
 }
 
 TEST(MergePatch, APatchIsAnObject) {

@@ -193,6 +193,19 @@ TEST(ManualJob, BelongsToNoOccurrence) {
   EXPECT_EQ(told.options.beside, (BesideOccurrence{.schedule = hourly().name, .slot = {}}));
 }
 
+TEST(ManualJob, IsNeverBehindWhatThePlanWouldMake) {
+  const auto priority = [](std::string_view planned, std::optional<int> told) {
+    const Schedule schedule = value_of(parse_schedule(R"({"name": "n", "trigger": {"kind": "every", "every": "1h"},
+        "job": {"type": "t", "priority": )" + std::string(planned) +
+                                                      "}}"));
+    return manual_job("acme", schedule, "", std::nullopt, told).priority;
+  };
+  EXPECT_EQ(priority("1", std::nullopt), 1);
+  EXPECT_EQ(priority("2", std::nullopt), 2);
+  EXPECT_EQ(priority("5", std::nullopt), 2);
+  EXPECT_EQ(priority("1", 4), 4) << "somebody says so";
+}
+
 TEST(FirstTime, LiesAfterNowAndAfterThePosition) {  // invariant 32
   const Timetable timetable = times_of(hourly());
   EXPECT_EQ(first_time(timetable, kMidnight + 90min, std::nullopt), kMidnight + 2h);

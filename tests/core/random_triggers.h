@@ -24,7 +24,7 @@ auto pick(const List& list) {
   return list[draw<std::size_t>(0, list.size() - 1)];
 }
 
-// Those of schedules.md, and some more whose clocks do odd things.
+// Zones whose clocks do odd things.
 inline constexpr std::array<std::string_view, 18> kZones{"UTC",
                                                          "Europe/London",
                                                          "America/New_York",

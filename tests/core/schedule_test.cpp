@@ -257,13 +257,13 @@ TEST(Schedule, ARuleThatNeverFiresHasNoTimetable) {  // invariant 26
 TEST(Schedule, OneThatFollowsAnotherHasNoTimes) {
   const Schedule after = value_of(parse_schedule(with_trigger(R"({"kind": "after", "schedule": "other"})")));
   EXPECT_FALSE(has_times(after));
-  ASSERT_NE(after_of(after), nullptr);
-  EXPECT_EQ(after_of(after)->schedule, "other");
+  ASSERT_NE(followed_by(after), nullptr);
+  EXPECT_EQ(*followed_by(after), "other");
   EXPECT_FALSE(timetable_of(after, Zone::utc(), utc("2026-01-01T00:00:00Z")).has_value());
 
   const Schedule daily = value_of(parse_schedule(with("")));
   EXPECT_TRUE(has_times(daily));
-  EXPECT_EQ(after_of(daily), nullptr);
+  EXPECT_EQ(followed_by(daily), nullptr);
 }
 
 }  // namespace

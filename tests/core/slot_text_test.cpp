@@ -16,10 +16,10 @@ TEST(SlotText, ADeliverysIsItsDay) {
   EXPECT_EQ(slot_text(slot, schedule), "2026-03-29T00:00:00.000Z");
 }
 
-TEST(SlotText, OfAJobTheDeadlineTellsThatItIsADelivery) {
+TEST(SlotText, ItsKindSaysHowItReads) {
   const Instant slot = value_of(parse_instant("2026-03-29T00:00:00Z"));
-  EXPECT_EQ(slot_text(slot, slot_kind_of(slot)), "2026-03-29");
-  EXPECT_EQ(slot_text(slot, slot_kind_of(std::nullopt)), "2026-03-29T00:00:00.000Z");
+  EXPECT_EQ(slot_text(slot, SlotKind::day), "2026-03-29");
+  EXPECT_EQ(slot_text(slot, SlotKind::instant), "2026-03-29T00:00:00.000Z");
   EXPECT_EQ(slot_text(std::nullopt, SlotKind::day), "");
 }
 

@@ -8,11 +8,11 @@
 #include <tuple>
 #include <vector>
 
-#include "core/cadence.h"
-#include "core/delivery.h"
+#include "core/kinds/adaptive.h"
+#include "core/kinds/delivery.h"
+#include "core/kinds/windows.h"
 #include "core/planned_subject.h"
 #include "core/random_triggers.h"
-#include "core/window.h"
 
 namespace carillon {
 namespace {

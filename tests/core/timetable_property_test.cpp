@@ -142,7 +142,8 @@ RC_GTEST_PROP(TimetableProperty, ExcludedDatesAreWhatAFilterLeavesOut, ()) {
     RC_ASSERT(test::text_of(found[i].at) == test::text_of(expected[i].at));
     RC_ASSERT(found[i].local == expected[i].local);
   }
-  RC_ASSERT(made->count(begin, end) == std::optional(static_cast<std::uint64_t>(expected.size())));
+  // Of a rule that fires a few times a year, 3,000 times take centuries: counting them may cost too much.
+  if (const auto counted = made->count(begin, end)) RC_ASSERT(*counted == static_cast<std::uint64_t>(expected.size()));
 }
 
 // ---- Wall-clock rules against a definition -----------------------------------------------------------------------

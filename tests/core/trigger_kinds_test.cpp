@@ -7,6 +7,7 @@
 #include "core/preview.h"
 #include "core/times.h"
 #include "core/trigger.h"
+#include "core/trigger_kind.h"
 
 namespace carillon {
 namespace {
@@ -115,7 +116,7 @@ TEST(Trigger, DeliveriesAndWindowsHaveAShortForm) {
   EXPECT_EQ(std::get<WindowsTrigger>(value_of(parse_trigger_text("windows:2h"))).interval, 2h);
   EXPECT_FALSE(parse_trigger_text("delivery:8").has_value());
   EXPECT_FALSE(parse_trigger_text("windows:0s").has_value());
-  EXPECT_EQ(kind_of(value_of(parse_trigger_text("windows:2h"))), "windows");
+  EXPECT_EQ(kind_of(value_of(parse_trigger_text("windows:2h"))).name, "windows");
 }
 
 // ---- Previews ----------------------------------------------------------------------------------------------------

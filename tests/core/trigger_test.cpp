@@ -40,8 +40,8 @@ TEST(TriggerText, ReadsEveryShortForm) {
 
 TEST(TriggerText, AnErrorPointsIntoThePartAfterTheKind) {
   expect_refused(parse_trigger_text, {{"", 1, "expected a kind and a colon"},
-                                      {"daily", 1, "expected a kind and a colon, like cron:0 8 * * *"},
-                                      {"hourly:5", 1, "unknown kind \"hourly\"; allowed are cron:"},
+                                      {"daily", 1, "expected a kind and a colon, like once:"},
+                                      {"hourly:5", 1, "unknown kind \"hourly\"; allowed are once:"},
                                       {":", 1, "unknown kind \"\""},
                                       {"Daily:08:00", 1, "unknown kind \"Daily\""},
                                       {"daily:25:00", 1, "time of day \"25:00\", column 1: the hour must be 00 to 23"},
@@ -149,7 +149,7 @@ TEST(TriggerJson, RefusesWrongTypesMissingFieldsAndUnknownOnes) {
 TEST(TriggerJson, RefusesWhatS1DoesNotHave) {
   expect_refused(
       read,
-      {{R"({"type": "monthly"})", 10, "unknown type \"monthly\"; allowed are once, daily, weekly, every_n_hours"},
+      {{R"({"type": "monthly"})", 10, "unknown type \"monthly\"; allowed are once, every_n_hours, daily, weekly"},
        {R"({"type": "weekly", "day": 7, "hour": 6, "minute": 0})", 27, "expected a whole number from 0 to 6, found 7"},
        {R"({"type": "weekly", "day": -1, "hour": 6, "minute": 0})", 27,
         "expected a whole number from 0 to 6, found -1"},

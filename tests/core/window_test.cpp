@@ -1,5 +1,5 @@
 // The worked examples of windows, and the rules around them.
-#include "core/window.h"
+#include "core/kinds/windows.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/delivery.h"
+#include "core/kinds/delivery.h"
 #include "minute_scan.h"
 
 namespace carillon {

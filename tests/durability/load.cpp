@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "durability/common_commits.h"
+
 namespace carillon::test {
 
 using namespace std::chrono_literals;
@@ -34,8 +36,8 @@ Way straight_to(Store& store) {
   return [&store](const Work& work) { return work(store); };
 }
 
-Way through(Batcher& batcher) {
-  return [&batcher](const Work& work) { return batcher.submit([&work](Store& store) { return work(store); }).get(); };
+Way through(CommonCommits& commits) {
+  return [&commits](const Work& work) { return commits.write(work); };
 }
 
 Load::Load(JobStore& jobs, Way way, Ledger& ledger, Options options)

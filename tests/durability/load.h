@@ -12,17 +12,18 @@
 
 #include "durability/ledger.h"
 #include "faults/seeded_random.h"
-#include "store/batcher.h"
 #include "store/store.h"
 
 namespace carillon::test {
+
+class CommonCommits;
 
 using Work = std::function<Result<void>(Store&)>;
 // How a write reaches the store.
 using Way = std::function<Result<void>(const Work&)>;
 
 Way straight_to(Store& store);
-Way through(Batcher& batcher);
+Way through(CommonCommits& commits);
 
 class Load {
  public:

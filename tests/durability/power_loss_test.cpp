@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "durability/campaign.h"
+#include "durability/common_commits.h"
 #include "durability/load.h"
 #include "durability/rows_on_disk.h"
 #include "faults/fault_vfs.h"
@@ -98,11 +99,11 @@ class Machine {
   }
 
   void load_from_threads(Store& store) {
-    Batcher batcher(store);
+    CommonCommits commits(store);
     std::vector<std::jthread> threads;
     for (std::size_t t = 0; t < kThreads; ++t) {
       threads.emplace_back([&, t, seed = random_.below(1'000'000)] {
-        Load load(store.jobs(), through(batcher), ledger_, {.seed = seed, .name = fmt::format("worker-{}", t)});
+        Load load(store.jobs(), through(commits), ledger_, {.seed = seed, .name = fmt::format("worker-{}", t)});
         for (int i = 0; i < kStepsMax && load.step(); ++i) clock_.advance(1ms);
       });
     }
@@ -186,7 +187,7 @@ TEST(PowerLoss, NothingAcknowledgedIsLostFromOneThread) {  // invariants 4, 5
 
 TEST(PowerLoss, NothingAcknowledgedIsLostFromManyThreads) {  // invariants 4, 5
   const Tally tally = campaign(is_full_run() ? 500 : 15, {.threads = true});
-  report("four threads through the batcher", tally);
+  report("four threads in common commits", tally);
   EXPECT_THAT(tally.examples, IsEmpty());
   EXPECT_GT(tally.acknowledgements, 100U);
 }

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "durability/common_commits.h"
 #include "durability/load.h"
 #include "store/sqlite/sqlite_store.h"
 
@@ -40,11 +41,11 @@ int write_until_killed(const WriterRequest& request) {
   }
   Ledger ledger;
   ledger.echo_to(say);
-  Batcher batcher(**store);
+  CommonCommits commits(**store);
   std::vector<std::jthread> threads;
   for (unsigned long t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
-      Load load((*store)->jobs(), through(batcher), ledger,
+      Load load((*store)->jobs(), through(commits), ledger,
                 {.seed = request.seed * kThreads + t, .name = fmt::format("worker-{}", t), .payload_bytes_max = 3000});
       while (load.step()) {
       }

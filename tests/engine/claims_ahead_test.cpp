@@ -146,6 +146,19 @@ TEST_F(ClaimsAhead, NothingIsClaimedAheadUnderARate) {
   }
 }
 
+// Workers outside draw on it too: what waits for a slot here must not keep them from it, nor be told as running.
+TEST_F(ClaimsAhead, NothingIsClaimedAheadUnderACapForAll) {  // invariants 6, 33
+  NodeClient client(node_);
+  ASSERT_TRUE(client.put_config(R"({"max_concurrent_jobs":20})").has_value());
+  enqueue(1000);
+  for (int round = 0; round < 20; ++round) {
+    ASSERT_EQ(runner_.waiting.size(), kHandlers);
+    EXPECT_EQ(node_.dispatcher().ready().running(), kHandlers) << "12 are left to workers outside";
+    runner_.run(runner_.waiting.size(), 0ms, clock_, node_);
+    node_.step();
+  }
+}
+
 TEST_F(ClaimsAhead, WhatWaitsForASlotIsMarkedAndNothingElse) {  // invariant 12
   enqueue(1000);
   EXPECT_THAT(marked(), testing::IsEmpty()) << "as many as there are slots";

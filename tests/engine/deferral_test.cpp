@@ -52,6 +52,35 @@ TEST_P(Deferrals, QuietHoursThatHeldAJobAreTold) {
   EXPECT_EQ(job(id).attempt, 1U);
 }
 
+TEST_P(Deferrals, AListShowsAsManyAsTheJobItself) {
+  go_to("2026-03-02T23:30:00Z");
+  const JobId done_later = notify();
+  const JobId cancelled = notify();
+  const JobId tried_twice = enqueue({.type = "flaky", .retry = RetryExponential{.base = 10min}, .notifies = true});
+  handle("flaky", [](JobContext& context) { return context.job().attempt == 1 ? fail("no") : done(); });
+  const auto listed = [&](JobId id) {
+    for (const JobInfo& one : value_of(client().jobs({}, {}, 100)).jobs) {
+      if (one.id == id) return one.deferrals;
+    }
+    throw std::runtime_error("it is not in the list");
+  };
+  const auto expect_same = [&](std::string_view when) {
+    for (const JobId id : {done_later, cancelled, tried_twice}) {
+      EXPECT_EQ(job(id).deferrals, 1U) << when;
+      EXPECT_EQ(listed(id), 1U) << when;
+    }
+  };
+  advance(1h);
+  expect_same("while they are held");
+  ASSERT_TRUE(client().cancel(kTenant, cancelled).has_value());
+  go_to("2026-03-03T07:05:00Z");
+  ASSERT_EQ(state(done_later), JobState::done);
+  expect_same("once it has opened");
+  go_to("2026-03-03T08:00:00Z");
+  ASSERT_EQ(state(tried_twice), JobState::done);
+  expect_same("after the second attempt");
+}
+
 TEST_P(Deferrals, OneEventForEachClosingAndQueueCarriesTheirNumber) {
   go_to("2026-03-02T22:00:00Z");
   for (int i = 0; i < 5; ++i) notify(RunAt(at("2026-03-03T01:00:00Z")));

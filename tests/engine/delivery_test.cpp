@@ -38,7 +38,7 @@ TEST_P(EngineDeliveries, ASuccessIsTheDaysOnly) {
   EXPECT_EQ(ada.next_at, at("2026-03-06T07:00:00Z"));
 }
 
-TEST_P(EngineDeliveries, FailingAtOnceMakesSixAttemptsUntilTheCutoff) {  // schedules.md, worked
+TEST_P(EngineDeliveries, FailingAtOnceMakesSixAttemptsUntilTheCutoff) {
   fail_always();
   put_subject("ada");
   run_until("2026-03-03T07:59:59Z");
@@ -54,7 +54,7 @@ TEST_P(EngineDeliveries, FailingAtOnceMakesSixAttemptsUntilTheCutoff) {  // sche
   EXPECT_THAT(starts, SizeIs(6));
 }
 
-TEST_P(EngineDeliveries, AnAttemptThatHangsShiftsTheNextOnes) {  // schedules.md, worked
+TEST_P(EngineDeliveries, AnAttemptThatHangsShiftsTheNextOnes) {
   int attempt = 0;
   answer = [&](JobContext&) {
     if (++attempt == 1) clock.advance(25min);
@@ -67,7 +67,7 @@ TEST_P(EngineDeliveries, AnAttemptThatHangsShiftsTheNextOnes) {  // schedules.md
   EXPECT_THAT(times(), ElementsAre("07:00", "07:25", "07:35", "07:45", "07:55"));
 }
 
-TEST_P(EngineDeliveries, AWindowMayBeginOnTheDayBefore) {  // schedules.md, worked
+TEST_P(EngineDeliveries, AWindowMayBeginOnTheDayBefore) {
   fail_always();
   put_subject("half", R"({"due":"00:30"})");
   put_subject("zero", R"({"due":"00:00"})");
@@ -80,7 +80,7 @@ TEST_P(EngineDeliveries, AWindowMayBeginOnTheDayBefore) {  // schedules.md, work
                                    "23:40", "23:50", "23:50", "00:00", "00:10", "00:20"));
 }
 
-TEST_P(EngineDeliveries, OnePutInsideItsWindowBeginsThen) {  // schedules.md, worked
+TEST_P(EngineDeliveries, OnePutInsideItsWindowBeginsThen) {
   fail_always();
   go_to("2026-03-03T07:34:00Z");
   put_subject("ada");
@@ -100,7 +100,37 @@ TEST_P(EngineDeliveries, OneEnabledOrResumedInsideItsWindowBeginsThen) {
   EXPECT_THAT(times(), ElementsAre("07:34", "07:40", "07:44", "07:50", "07:54"));
 }
 
-TEST_P(EngineDeliveries, OneMadeAfterItsDueTimeBeginsTomorrow) {  // schedules.md, worked
+// A planned time is never before the job existed or its gate opened.
+TEST_P(EngineDeliveries, OneWhoseGateOpensInsideItsWindowWaitsAfterItsFirstFailure) {
+  fail_always();
+  put_subject("ada");
+  for (const std::string_view who : {kTenant, std::string_view()}) {
+    ASSERT_TRUE(client().put_maintenance(who, R"({"until":"2026-03-03T07:34:00Z"})").has_value());
+  }
+  run_until("2026-03-03T08:10:00Z");
+  EXPECT_THAT(times(), ElementsAre("07:34", "07:44", "07:54"));
+}
+
+TEST_P(EngineDeliveries, OneThatWaitedForQuietHoursWaitsAfterItsFirstFailure) {
+  put(R"({"name":"s","trigger":{"kind":"delivery","due":"08:00"},"job":{"type":"digest","notifies":true}})");
+  ASSERT_TRUE(client().put_settings(kTenant, R"({"quiet_hours":{"start":"22:00","end":"07:34"}})").has_value());
+  fail_always();
+  put_subject("ada");
+  run_until("2026-03-03T08:10:00Z");
+  EXPECT_THAT(times(), ElementsAre("07:34", "07:44", "07:54"));
+}
+
+TEST_P(EngineDeliveries, OneThatBeginsWhenTheProcessIsBackWaitsAfterItsFirstFailure) {
+  fail_always();
+  put_subject("ada");
+  run_until("2026-03-03T06:00:00Z");
+  clock.advance(94min);
+  if (survives_restart()) restart();
+  run_until("2026-03-03T08:10:00Z");
+  EXPECT_THAT(times(), ElementsAre("07:34", "07:44", "07:54"));
+}
+
+TEST_P(EngineDeliveries, OneMadeAfterItsDueTimeBeginsTomorrow) {
   go_to("2026-03-03T10:00:00Z");
   put_subject("ada");
   EXPECT_EQ(subject("ada").next_at, at("2026-03-04T07:00:00Z"));
@@ -108,7 +138,7 @@ TEST_P(EngineDeliveries, OneMadeAfterItsDueTimeBeginsTomorrow) {  // schedules.m
   EXPECT_THAT(outcomes(), ElementsAre("ada 2026-03-04T00:00 done"));
 }
 
-TEST(EngineDeliveryCrash, AfterACrashItIsEligibleAtOnce) {  // schedules.md, worked; invariant 5
+TEST(EngineDeliveryCrash, AfterACrashItIsEligibleAtOnce) {  // invariant 5
   CrashingNode node(at("2026-03-03T06:00:00Z"));
   value_of(node->client().put_schedule(
       "default",

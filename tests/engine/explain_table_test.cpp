@@ -55,6 +55,11 @@ class World {
     const RunPtr run = node().take();
     ASSERT_TRUE(run && node().begin(run));
   }
+  void put_schedule(std::string definition) {
+    value_of(client().put_schedule(kTenant, definition));
+    definition_ = std::move(definition);
+  }
+  void turn_off_schedule() { value_of(client().put_schedule(kTenant, R"({"enabled":false,)" + definition_.substr(1))); }
   // One that is told to come again.
   void learn(std::string_view limit, Duration rest) {
     node().enqueue({.type = "learner", .queue = "learners", .limits = {std::string(limit)}});
@@ -73,6 +78,7 @@ class World {
   std::optional<HandNode> own_;
   std::optional<PullNode> pull_;
   PullAnswer waits_;
+  std::string definition_;  // of the schedule
 };
 
 // When a reason ends.
@@ -125,6 +131,22 @@ std::vector<Reason> reasons(bool pulled) {
                  .limits = {"slots"},
                  .needs_holder = true,
                  .rules = [](World& w) { put(w.client().put_limit(kTenant, "slots", R"({"concurrency":1})")); }});
+  all.push_back({.name = "global_slots",
+                 .why = "limit:global_slots",
+                 .end = End::by_others,
+                 .limits = {"global_slots"},
+                 .needs_holder = true,
+                 .rules = [](World& w) { put(w.client().put_limit("", "global_slots", R"({"concurrency":1})")); }});
+  // Whoever ends, its next token comes later.
+  all.push_back({.name = "slots_and_rate",
+                 .why = "limit:both",
+                 .end = End::by_time,
+                 .after = 20min,
+                 .limits = {"both"},
+                 .needs_holder = true,
+                 .rules = [](World& w) {
+                   put(w.client().put_limit(kTenant, "both", R"({"concurrency":1,"rate":3,"per":"1h","burst":1})"));
+                 }});
   all.push_back(
       {.name = "rate",
        .why = "limit:rate",
@@ -194,6 +216,11 @@ std::vector<Reason> reasons(bool pulled) {
                  .excludes = "schedule",
                  .needs_schedule = true,
                  .close = [](World& w, JobId) { ASSERT_TRUE(w.client().pause(kTenant, "s").has_value()); }});
+  all.push_back({.name = "schedule_off",
+                 .why = "disabled",
+                 .excludes = "schedule",
+                 .needs_schedule = true,
+                 .close = [](World& w, JobId) { w.turn_off_schedule(); }});
   all.push_back({.name = "queue", .why = "paused"});
   all.push_back({.name = "tenant", .why = "paused", .close = [](World& w, JobId) {
                    put(w.client().put_settings(kTenant, R"({"paused":true})"));
@@ -259,7 +286,7 @@ JobId plan_job(World& world, const Situation& situation) {
   const std::string definition =
       R"({"name":"s","fan_out":true,"trigger":{"kind":"every","every":"1m"},"job":{"type":"work","queue":"q","limits":[)" +
       names + R"(],"notifies":)" + (situation.has("quiet") ? "true" : "false") + "}}";
-  value_of(world.client().put_schedule(kTenant, definition));
+  world.put_schedule(definition);
   value_of(world.client().put_subject(kTenant, "s", "ada", "{}"));
   world.begin_at_noon();
   const auto made = value_of(world.client().jobs({.tenant = std::string(kTenant), .schedule = "s"}, {}, 10)).jobs;
@@ -408,6 +435,26 @@ TEST_P(ExplainAfterOpening, ARetryAndWhatWaitsForOthersAreHeldByRulesToo) {
   EXPECT_EQ(waits.summary, "waiting: for 1 other job");
   EXPECT_THAT(said(value_of(world.client().explain(kTenant, parent))),
               ::testing::ElementsAre("not_due 2026-03-02T13:00:00.000Z", "paused -"));
+}
+
+// What a tenant heard of a limit for all closes it for that tenant, what others heard for everybody.
+TEST(ExplainLimitForAll, OfTwoPausesTheLongerOneIsTold) {
+  PullNode node({.start = at("2026-03-02T12:00:00Z")});
+  put(node->client().put_limit("", "api", R"({"rate":1000,"per":"1s"})"));
+  for (int i = 0; i < 2; ++i) node->enqueue({.type = "learner", .limits = {"api"}});
+  const auto learners = node.lease({.filter = {.types = {"learner"}}, .limit = 2});
+  ASSERT_EQ(learners.size(), 2U);
+  for (const auto& [learner, minutes] : {std::pair(learners[0], 40min), std::pair(learners[1], 10min)}) {
+    ASSERT_TRUE(node.settle({.job = learner.job.id,
+                             .token = learner.job.token,
+                             .outcome = rate_limited("api", carillon::in(minutes)),
+                             .speaks_for_all = minutes == 40min})
+                    .has_value());
+  }
+  const JobId id = node->enqueue({.type = "work", .limits = {"api"}});
+  const PullAnswer asks = node.ask({.filter = {.types = {"work"}}, .wait = 60s});
+  EXPECT_THAT(said(value_of(node->client().explain(kTenant, id))),
+              ::testing::ElementsAre("limit:api 2026-03-02T12:40:00.000Z"));
 }
 
 TEST_P(ExplainAfterOpening, AWorkerThatIsNotHeardOfIsNoWorker) {

@@ -276,8 +276,7 @@ TEST_P(Pulls, ACallWhoseCallerLeavesWhileItTakesItsPlaceIsForgotten) {
       [&](Round& round) -> Result<void> {
         EXPECT_TRUE(call->forget());
         node->node().forget_pull(call);
-        node->node().add_pull(round, call);
-        return {};
+        return node->node().add_pull(round, call);
       },
       [](const Result<void>&) {});
   node->settle_down();

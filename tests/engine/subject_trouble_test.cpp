@@ -155,7 +155,7 @@ TEST_P(EngineSubjectTrouble, ARuleThatHasEndedIsRefusedOfAnyKind) {  // invarian
   }
 }
 
-TEST_P(EngineSubjectTrouble, ACursorBeginsWhenTheScheduleIsEnabled) {  // semantics 5
+TEST_P(EngineSubjectTrouble, ACursorBeginsWhenTheScheduleIsEnabled) {
   const std::string_view tail = R"("trigger":{"kind":"windows","interval":"60m"},"job":{"type":"work"}})";
   put(R"({"name":"s","enabled":false,)" + std::string(tail));
   put_subject("topic");
@@ -192,7 +192,7 @@ TEST_P(EngineCheckTrouble, ACheckThatSaysNothingWasACheckAllTheSame) {
   EXPECT_EQ(subject("t").last_checked_at, starts.back());
 }
 
-TEST_P(EngineCheckTrouble, ManualParentsDoNotFireWhatFollows) {  // semantics 4, dependencies
+TEST_P(EngineCheckTrouble, ManualParentsDoNotFireWhatFollows) {  // dependencies
   put(R"({"name":"next","fan_out":true,"trigger":{"kind":"after","schedule":"s"},"job":{"type":"follow"}})");
   put_subject("t", "{}", "next");
   handle_counted("follow");
@@ -228,7 +228,7 @@ TEST_P(EngineCheckTrouble, WhatIsDueAlreadyIsDueByWhatWasKnownBefore) {  // inva
   EXPECT_THAT(starts, SizeIs(before + 2)) << "it is not put off by a whole step";
 }
 
-TEST_P(EngineSubjectTrouble, RunByHandAnOpenJobIsInTurnLikeOthersByHand) {  // semantics 4, priority
+TEST_P(EngineSubjectTrouble, RunByHandAnOpenJobIsInTurnLikeOthersByHand) {  // priority
   put(R"({"name":"s","trigger":{"kind":"delivery","due":"08:00"},"job":{"type":"work","priority":5}})");
   put_subject("ada");
   answer = [](JobContext&) { return fail("not yet"); };

@@ -109,7 +109,7 @@ TEST_P(TranscriptScenarios, AnApiErrorIsRetriedAndLeavesNoStatusStuck) {
   EXPECT_THAT(analysed, SizeIs(1));
 }
 
-TEST_P(TranscriptScenarios, ARetryThatWouldFallAfterTheNextCheckIsNotMade) {  // schedules.md: superseded
+TEST_P(TranscriptScenarios, ARetryThatWouldFallAfterTheNextCheckIsNotMade) {  // superseded
   put(R"({"name":"s","trigger":{"kind":"adaptive","bands":[{"within":"24h","every":"10m"}],"otherwise":"4h"},)"
       R"("job":{"type":"transcript.check","max_attempts":9,"retry":{"kind":"fixed","delay":"4m"}}})");
   put_subject("t", expecting(6h));

@@ -36,7 +36,7 @@ class EngineWindows : public SubjectTest {
 
 OVER_EVERY_STORE(EngineWindows);
 
-TEST_P(EngineWindows, AWindowIsDueOnceItAndItsLagAreOver) {  // schedules.md, worked
+TEST_P(EngineWindows, AWindowIsDueOnceItAndItsLagAreOver) {
   note_windows();
   put_subject("t", R"({"cursor_end":"2026-03-03T00:00:00Z"})");
   go_to("2026-03-03T05:00:30Z");
@@ -49,7 +49,7 @@ TEST_P(EngineWindows, AWindowIsDueOnceItAndItsLagAreOver) {  // schedules.md, wo
   EXPECT_THAT(windows, SizeIs(5));
 }
 
-TEST_P(EngineWindows, NoMoreThanMaxBackfillAreOpenAndEachThatClosesOpensTheNext) {  // schedules.md, worked
+TEST_P(EngineWindows, NoMoreThanMaxBackfillAreOpenAndEachThatClosesOpensTheNext) {
   answer = [](JobContext&) { return fail("later"); };
   put_subject("t", R"({"cursor_end":"2026-03-03T00:00:00Z"})");
   go_to("2026-03-03T20:00:00Z");
@@ -62,7 +62,7 @@ TEST_P(EngineWindows, NoMoreThanMaxBackfillAreOpenAndEachThatClosesOpensTheNext)
   EXPECT_EQ(subject("t").cursor_end, at("2026-03-03T20:00:00Z"));
 }
 
-TEST_P(EngineWindows, TheCursorWaitsForTheFirstThatIsOpen) {  // schedules.md, worked; invariant 20
+TEST_P(EngineWindows, TheCursorWaitsForTheFirstThatIsOpen) {  // invariant 20
   answer = [](JobContext& context) {
     return context.payload().at("window_start").as_string().substr(11, 2) == "00" ? fail("later") : done();
   };
@@ -98,7 +98,7 @@ TEST_P(EngineWindows, ADeletedSubjectTakesAllItsOpenWindowsWithIt) {  // invaria
   EXPECT_THAT(starts, SizeIs(6)) << "the other subject's goes on";
 }
 
-TEST_P(EngineWindows, AParkedWindowLeavesAGapThatALaterSuccessCloses) {  // schedules.md, worked; invariant 20
+TEST_P(EngineWindows, AParkedWindowLeavesAGapThatALaterSuccessCloses) {  // invariant 20
   answer = [](JobContext& context) {
     return context.payload().at("window_start").as_string().substr(11, 2) == "00" ? permanent("broken") : done();
   };
@@ -129,7 +129,7 @@ TEST_P(EngineWindows, AParkedWindowMakesRoomForTheNext) {  // invariant 21: clos
   EXPECT_THAT(starts, SizeIs(4));
 }
 
-TEST_P(EngineWindows, ANewSubjectBeginsAWindowBeforeNow) {  // semantics 5: the initial cursor is saved when enabled
+TEST_P(EngineWindows, ANewSubjectBeginsAWindowBeforeNow) {  // the initial cursor is saved when enabled
   go_to("2026-03-03T10:30:20Z");
   put_subject("t");
   EXPECT_EQ(subject("t").cursor_end, at("2026-03-03T09:30:00Z"));

@@ -90,9 +90,10 @@ Result<HookConfig> parse_hook(std::string_view text) {
 }
 
 Result<void> check_hook(const HookConfig& hook, const Schedule& schedule) {
-  if (std::holds_alternative<WindowsTrigger>(schedule.trigger)) {
-    auto useless = invalid_configuration(fmt::format(
-        "schedule {} is of the kind windows: a push does not say which window to run", quoted(schedule.name)));
+  if (traits_of(schedule).has_windows) {
+    auto useless =
+        invalid_configuration(fmt::format("schedule {} is of the kind {}: a push does not say which window to run",
+                                          quoted(schedule.name), kind_of(schedule.trigger).name));
     return std::unexpected(about_field("schedule", std::move(useless).error()));
   }
   if (schedule.fan_out && !hook.subject) {
@@ -101,9 +102,10 @@ Result<void> check_hook(const HookConfig& hook, const Schedule& schedule) {
                     quoted(schedule.name)));
     return std::unexpected(about_field("subject", std::move(unclear).error()));
   }
-  if (!hook.expected_at || std::holds_alternative<AdaptiveTrigger>(schedule.trigger)) return {};
+  if (!hook.expected_at || traits_of(schedule).has_expected_time) return {};
   auto useless = invalid_configuration(
-      fmt::format("schedule {} is not adaptive: it has no use for expected_at", quoted(schedule.name)));
+      fmt::format("schedule {} is not {}: it has no use for expected_at", quoted(schedule.name),
+                  kinds_where([](const TriggerKind& kind) { return kind.traits.has_expected_time; })));
   return std::unexpected(about_field("expected_at", std::move(useless).error()));
 }
 

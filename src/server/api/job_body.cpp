@@ -146,7 +146,9 @@ Result<Client::JobChange> read_job_change(const std::string& text) {
   if (fields.has("retry")) {
     change.retry.emplace();
     if (const Json* const retry = fields.optional("retry")) {
-      TRY_ASSIGN(*change.retry, parse_retry_json(text, *retry, "retry"));
+      TRY_ASSIGN(RetryJson given, read_retry_json(text, *retry, "retry"));
+      *change.retry = std::move(given.policy);
+      change.max_attempts = given.max_attempts;
     }
   }
   if (fields.has("limits")) {

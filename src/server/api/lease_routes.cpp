@@ -11,6 +11,7 @@
 #include "server/api/pull_body.h"
 #include "server/api/query_fields.h"
 #include "server/api/services.h"
+#include "server/http/response_writer.h"
 
 namespace carillon::server {
 
@@ -48,6 +49,9 @@ void lease(Services& services, const RouteCall& call) {
   const Reply reply = call.reply;
   const std::uint64_t number = services.host.pulls().lease(
       std::move(body->request), [reply, fields = body->fields](Result<std::vector<PulledJob>> jobs) {
+        if (!jobs && is_for_want_of_place(jobs.error())) {
+          return reply->send(busy_response(429, "too_many_filters", jobs.error().message));
+        }
         if (!jobs) return reply->send(told(jobs.error()));
         auto answer = leased_body(*std::move(jobs), fields);
         if (!answer) return reply->send(told(answer.error()));
@@ -244,7 +248,8 @@ void add_lease_routes(RouteTable& table, Services& services) {
   };
   for (const Place place : {Place{"/v1/tenants/{tenant}/leases"}, Place{"/v1/leases", About::key_tenants}}) {
     add(place, "Lease due jobs, waiting for the first up to `wait`.", "LeaseRequest", "LeasedJobs",
-        {{503, "scheduler_disabled"}}, [&services](const RouteCall& call) { lease(services, call); });
+        {{429, "too_many_filters"}, {503, "scheduler_disabled"}},
+        [&services](const RouteCall& call) { lease(services, call); });
     table.back().lasts = true;
   }
   for (const Place place :

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -23,6 +25,20 @@ constexpr std::int64_t kTurnSeconds = 4;
 
 QuotaBook::Refused refused_of(Services& services, const std::string& tenant, Quota quota) {
   return {.quota = quota, .allowed = services.quotas.of(tenant).of(quota).value_or(0), .wait = {}};
+}
+
+// The same for jobs that the engine keeps in one place.
+std::size_t kind_of(const NewJob& job) {
+  constexpr std::size_t kFactor = 0x9E3779B97F4A7C15U;
+  std::size_t kind = 1;
+  const auto add = [&](std::string_view text) {
+    kind = (kind ^ std::hash<std::string_view>()(text)) * kFactor;
+    kind ^= kind >> 32U;
+  };
+  add(job.queue);
+  add(job.type);
+  for (const std::string& limit : job.options.limits) add(limit);
+  return kind == 0 ? 1 : kind;
 }
 
 struct ScheduleCounts {
@@ -113,11 +129,11 @@ HttpResponse over_quota(const QuotaBook::Refused& refused) {
 
 std::optional<HttpResponse> JobCharge::charge(std::span<const JobBody> jobs) {
   std::vector<QuotaBook::Name> names;
-  std::set<std::pair<std::string_view, std::string_view>> seen;
+  std::unordered_set<std::size_t> seen;
   for (const JobBody& body : jobs) {
-    const std::pair<std::string_view, std::string_view> name(body.job.queue, body.job.type);
-    if (jobs.size() > 1 && !seen.insert(name).second) continue;
-    names.push_back({.queue = name.first, .type = name.second});
+    const std::size_t kind = kind_of(body.job);
+    if (jobs.size() > 1 && !seen.insert(kind).second) continue;
+    names.push_back({.queue = body.job.queue, .type = body.job.type, .kind = kind});
   }
   refused_ = quotas_.make_jobs(tenant_, jobs.size(), names, QuotaBook::Clock::now());
   if (!refused_) {

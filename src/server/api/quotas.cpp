@@ -150,6 +150,7 @@ void QuotaBook::forget_old_names(Tenant& tenant, Clock::time_point now) {
   const auto is_old = [&](const auto& entry) { return entry.second + kNameUsed < now; };
   std::erase_if(tenant.queues, is_old);
   std::erase_if(tenant.types, is_old);
+  std::erase_if(tenant.kinds, is_old);
 }
 
 std::optional<QuotaBook::Refused> QuotaBook::make_jobs(std::string_view name, std::size_t count,
@@ -171,9 +172,19 @@ std::optional<QuotaBook::Refused> QuotaBook::make_jobs(std::string_view name, st
     used.emplace(one, now);
     return true;
   };
+  const auto use_kind = [&](std::size_t kind) {
+    if (kind == 0 || !names_max) return true;
+    const auto is_full = [&] { return std::ssize(maker.kinds) >= kKindsOfName * *names_max; };
+    if (!maker.kinds.contains(kind) && is_full()) {
+      forget_old_names(maker, now);
+      if (is_full()) return false;
+    }
+    maker.kinds.insert_or_assign(kind, now);
+    return true;
+  };
   // First, so that a call that is refused for its number of jobs has no names beyond the quota.
   for (const Name& one : names) {
-    if (!use(maker.queues, one.queue) || !use(maker.types, one.type)) {
+    if (!use(maker.queues, one.queue) || !use(maker.types, one.type) || !use_kind(one.kind)) {
       return Refused{.quota = Quota::names, .allowed = *names_max};
     }
   }

@@ -87,7 +87,10 @@ class QuotaBook {
   struct Name {
     std::string_view queue;
     std::string_view type;
+    std::size_t kind = 0;  // a hash of both and of the limits; 0: not asked about
   };
+  // The engine keeps something for each combination of queue, type and limits: so many for each name that is allowed.
+  static constexpr std::int64_t kKindsOfName = 10;
   // So many jobs, of these queues and types; "" is none. They are counted if nothing is refused; names that were looked
   // at by then are.
   std::optional<Refused> make_jobs(std::string_view tenant, std::size_t count, std::span<const Name> names,
@@ -128,6 +131,7 @@ class QuotaBook {
     Clock::time_point calls_at;
     std::unordered_map<std::string, Clock::time_point> queues;  // and when each was used last
     std::unordered_map<std::string, Clock::time_point> types;
+    std::unordered_map<std::size_t, Clock::time_point> kinds;
 
     std::int64_t names() const { return static_cast<std::int64_t>(queues.size() + types.size()); }
   };

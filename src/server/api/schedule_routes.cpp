@@ -1,7 +1,6 @@
 // Schedules: defined, looked at, paused, triggered.
 #include <fmt/format.h>
 
-#include <array>
 #include <utility>
 
 #include "base/json.h"
@@ -79,18 +78,10 @@ Result<HttpResponse> put_schedule(Services& services, const RouteCall& call) {
 
 // RFC 7396, over the definition as it is stored.
 Result<HttpResponse> patch_schedule(Services& services, const RouteCall& call) {
-  static constexpr std::array<std::string_view, 2> kWhole{"meta", "payload"};
-  static constexpr std::array kShapes{MergeRules::Shape{.object = "trigger", .member = "kind"},
-                                      MergeRules::Shape{.object = "trigger", .member = "type"},
-                                      MergeRules::Shape{.object = "retry", .member = "kind"}};
   const std::string& text = call.request.body;
   TRY_ASSIGN(const auto revision, if_match_of(call.request));
-  TRY_ASSIGN(const Json changes, parse_json_object(text));
-  for (const JsonMember& member : changes.members) {
-    if (member.key == "name") return json_error(text, member.offset, "name", "a schedule keeps its name");
-  }
   TRY_ASSIGN(const ScheduleInfo before, services.host.client().schedule(call.tenant(), call.params[1]));
-  TRY_ASSIGN(const std::string definition, merge_patch(before.definition, text, {.whole = kWhole, .shapes = kShapes}));
+  TRY_ASSIGN(const std::string definition, patched_schedule(before.definition, text));
   TRY_ASSIGN(auto refused, template_over_quota(services, call.tenant(), definition));
   if (refused) return *std::move(refused);
   const auto info =

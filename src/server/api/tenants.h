@@ -1,4 +1,4 @@
-// Which tenants there are. One exists from the first write under it by an admin key (interfaces: HTTP), until it is
+// Which tenants there are. One exists from the first write under it by an admin key, until it is
 // deleted: from then on, and until nothing of it is left, nothing is written under its name.
 #pragma once
 

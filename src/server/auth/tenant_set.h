@@ -19,7 +19,11 @@ class TenantSet {
     set.all_ = true;
     return set;
   }
+  // Each once, however often it is named: who adds something up over them would else count it as often.
   static TenantSet of(std::vector<std::string> names) {
+    std::ranges::sort(names);
+    const auto again = std::ranges::unique(names);
+    names.erase(again.begin(), again.end());
     TenantSet set;
     set.names_ = std::move(names);
     return set;

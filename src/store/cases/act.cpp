@@ -178,13 +178,15 @@ Result<std::optional<std::string>> apply_patch(Context& context, const JobPatch&
   NewJob asked{.tenant = context.tx.lane_names(row.lane).tenant, .type = context.tx.type_name(row.type)};
   asked.priority = patch.priority.value_or(row.priority);
   asked.options = options_of(context, row);
-  if (patch.retry) {
+  if (patch.retry || patch.max_attempts) {
     if (row.slot && row.deadline) {
       auto refused = invalid_configuration(fmt::format(
           "job {} is a delivery: it is tried again every retry_delay, until its cutoff", format_job_id(row.id)));
-      return std::unexpected(about_field("retry", std::move(refused).error()));
+      return std::unexpected(about_field(patch.retry ? "retry" : "max_attempts", std::move(refused).error()));
     }
-    asked.options.retry = *patch.retry;
+    if (patch.retry) asked.options.retry = *patch.retry;
+    // It waits for an attempt, which it has in any case. (invariant 16)
+    if (patch.max_attempts) asked.options.max_attempts = std::max(*patch.max_attempts, row.attempts + 1);
   }
   if (patch.limits) asked.options.limits = *patch.limits;
   if (patch.meta_over) {
@@ -197,7 +199,7 @@ Result<std::optional<std::string>> apply_patch(Context& context, const JobPatch&
   TRY(check_new_job(asked));
   row.priority = asked.priority;
   if (patch.run_at) row.run_at = up_to_millisecond(*patch.run_at);
-  if (patch.retry || patch.limits || patch.meta_over) row.options = write_options(asked.options);
+  if (patch.retry || patch.max_attempts || patch.limits || patch.meta_over) row.options = write_options(asked.options);
   return payload;
 }
 
@@ -207,6 +209,7 @@ JobStanding patched_standing(Context& context, const JobPatch& patch, const JobR
   const JobOptions options = options_of(context, row);
   if (patch.payload || patch.payload_over) standing.payload = context.tx.payload(row.id);
   if (patch.retry) standing.retry = options.retry;
+  if (patch.max_attempts) standing.max_attempts = options.max_attempts;
   if (patch.limits) standing.limits = options.limits;
   return standing;
 }

@@ -66,4 +66,12 @@ std::uint32_t closings_beside(Context& context, const JobRow& row, bool notifies
   return static_cast<std::uint32_t>(untold(all, detail_of(context, row)).size());
 }
 
+std::optional<Instant> last_opening(Context& context, const JobRow& row, bool notifies, Instant until) {
+  std::optional<Instant> last;
+  for (const GateHeld& held : held_by(context, row, notifies, until)) {
+    if (held.opened_at && *held.opened_at <= until) last = std::max(last, held.opened_at);
+  }
+  return last;
+}
+
 }  // namespace carillon

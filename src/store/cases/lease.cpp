@@ -98,13 +98,27 @@ void apply_verdict(Context& context, Ending& ending, const Verdict& verdict, std
   }
 }
 
-Verdict verdict_of(const Context& context, const Ending& ending) {
+// When the attempt was planned: never before the job existed, nor before the gates that held it opened. Else a delivery
+// whose day began behind one of them, or while nothing ran, would be tried again right after its first failure.
+Instant planned_at(Context& context, const Ending& ending) {
+  const Instant claimed_at = ending.lease.claimed_at;
+  // By a clock that was set back it may have been made after that.
+  Instant planned = std::max(ending.row.run_at, std::min(made_at(ending.row.id), claimed_at));
+  // Other policies count from the failure.
+  if (!ending.options.retry || !std::holds_alternative<RetryFixed>(*ending.options.retry)) return planned;
+  if (const auto opened = last_opening(context, ending.row, ending.options.notifies, claimed_at)) {
+    planned = std::max(planned, *opened);
+  }
+  return planned;
+}
+
+Verdict verdict_of(Context& context, const Ending& ending) {
   const std::string id = format_job_id(ending.row.id);
   return after_attempt({.job = id,
                         .attempts = ending.lease.attempt,
                         .max_attempts = attempts_allowed(ending.options),
                         .retry = ending.options.retry.value_or(RetryTable{}),
-                        .planned_at = ending.row.run_at,
+                        .planned_at = planned_at(context, ending),
                         .deadline = ending.row.deadline,
                         .cancel_requested = ending.detail.cancel_requested,
                         .losses = ending.detail.losses,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "core/trigger_kind.h"
 #include "store/cases/context.h"
 #include "store/local_minute.h"
 
@@ -334,14 +335,12 @@ std::vector<ScheduleHead> MemoryTransaction::schedule_heads(ScheduleId after, st
 
 std::vector<ScheduleRow> MemoryTransaction::followers_above(ScheduleId after, std::size_t limit) {
   const auto follows = [](const ScheduleRow& row) {
-    // Few do, and only their text has the word, unless it is written with escapes: most need not be parsed.
-    if (row.definition.find("\"after\"") == std::string::npos && row.definition.find('\\') == std::string::npos) {
-      return false;
-    }
+    if (!may_be_of_kind(row.definition, [](const TriggerKind& one) { return one.follows != nullptr; })) return false;
     const auto definition = parse_json(row.definition);
     const Json* const trigger = definition ? definition->find("trigger") : nullptr;
     const Json* const kind = trigger ? trigger->find("kind") : nullptr;
-    return kind && kind->text == "after";
+    const TriggerKind* const known = kind ? find_kind(kind->text) : nullptr;
+    return known && known->follows;
   };
   std::vector<ScheduleRow> found;
   const auto& rows = tables_.schedules.rows();

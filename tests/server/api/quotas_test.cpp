@@ -120,6 +120,21 @@ TEST(QuotaBook, RoomIsKnownOnceItWasCounted) {
   EXPECT_EQ(book.room_for_jobs("acme"), 8);
 }
 
+// The engine keeps a line for each combination, which a few names make many of.
+TEST(QuotaBook, NamesAreCombinedInSoManyWays) {
+  QuotaBook book;
+  book.put("acme", quotas(R"({"names": 5})"));
+  const auto made = [&](std::size_t kind, QuotaBook::Clock::time_point now) {
+    const std::array names{QuotaBook::Name{.queue = "q", .type = "t", .kind = kind}};
+    return refused(book.make_jobs("acme", 1, names, now));
+  };
+  for (std::size_t kind = 1; kind <= 50; ++kind) ASSERT_EQ(made(kind, kStart), std::nullopt) << kind;
+  EXPECT_EQ(made(51, kStart), Quota::names);
+  EXPECT_EQ(made(50, kStart), std::nullopt) << "it is known";
+  EXPECT_EQ(made(7, kStart + 2h), std::nullopt);
+  EXPECT_EQ(made(51, kStart + 25h), std::nullopt) << "most were not used for a day";
+}
+
 TEST(QuotaBook, NamesAloneNeedNoRoomForJobs) {
   QuotaBook book;
   book.put("acme", quotas(R"({"live_jobs": 0, "names": 1})"));

@@ -38,6 +38,13 @@ TEST(TenantSet, NothingIsNobody) {
   EXPECT_TRUE(TenantSet::all().has("c"));
 }
 
+// What is added up over the tenants of a key would be shown as often as each is named.
+TEST(TenantSet, HasEachOnce) {
+  const TenantSet twice = TenantSet::of({"b", "a", "b"});
+  EXPECT_THAT(twice.names(), ElementsAre("a", "b"));
+  EXPECT_EQ(twice, TenantSet::of({"a", "b"}));
+}
+
 TEST(KeyRing, AKeyIsReadAsItWasMeantWhenItWasStored) {
   EXPECT_TRUE(stored("read", "\"all\"").tenants.is_all());
   EXPECT_THAT(stored("read", R"(["a"])").tenants.names(), ElementsAre("a"));

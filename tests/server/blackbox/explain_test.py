@@ -6,6 +6,7 @@ first what ends when others move, then what time ends, by that time, then what s
 import http.server
 import itertools
 import os
+import socket
 import sys
 import threading
 import time
@@ -52,6 +53,14 @@ REASONS = [
            rules=lambda w: w.put("/limits/rate", {"rate": 2, "per": "1h", "burst": 1})),
     Reason("learnt", "limit:learnt", BY_TIME, 10, limit="learnt", rules=lambda w: w.put("/limits/learnt", {"rate": 1000, "per": "1s"}),
            prepare=rest("learnt", 10)),
+    Reason("global_slots", "limit:global_slots", BY_OTHERS, limit="global_slots", holder=True,
+           rules=lambda w: w.put_global("/v1/limits/global_slots", {"concurrency": 1})),
+    # Set anew it is open, so that the one who closes it can run.
+    Reason("global", "limit:global", BY_TIME, 40, limit="global", rules=lambda w: w.put_global("/v1/limits/global", {"rate": 1000, "per": "1s"}),
+           prepare=lambda w: (w.put_global("/v1/limits/global", {"rate": 1000, "per": "1s"}), rest("global", 40)(w))),
+    # Whoever ends, its next token comes later.
+    Reason("slots_and_rate", "limit:both", BY_TIME, 20, limit="both", holder=True,
+           rules=lambda w: w.put("/limits/both", {"concurrency": 1, "rate": 3, "per": "1h", "burst": 1})),
     Reason("not_due", "not_due", BY_TIME, DUE_IN, close=lambda w, job: w.patch(f"/jobs/{job}", {"run_at": after(DUE_IN)})),
     Reason("quiet", "quiet_hours", BY_TIME, 60, close=lambda w, _: w.put("/settings", {"quiet_hours": {"start": "11:00", "end": "13:00"}})),
     Reason("maintenance_2h", "maintenance", BY_TIME, 120, kind="own", close=lambda w, _: w.put("/maintenance", {"until": after(120)})),
@@ -102,6 +111,7 @@ class World:
         self.server, self.kind, self.target, self.folder = server, kind, target, folder
         self.tenant = f"/v1/tenants/t{World.count}"
         self.running = []
+        self.leased = []
         self.type = "work." + kind
         self.slots_left = SLOTS
         self.put("/settings", {"timezone": "UTC"})
@@ -136,7 +146,8 @@ class World:
         job = self.post("/jobs", {"type": "held.pull" if pulled else "held", "queue": "q", "limits": list(limits)}, 201)["id"]
         self.running.append(job)  # whatever becomes of it, it is let go in the end
         if pulled:
-            assert len(self.post("/leases", {"worker": "holder", "types": ["held.pull"]})["items"]) == 1
+            leased, = self.post("/leases", {"worker": "holder", "types": ["held.pull"]})["items"]
+            self.leased.append(leased)
         else:
             self.until_runs(job)
             # A claim is no start: until then a gate that closes puts it back.
@@ -208,6 +219,9 @@ class World:
         self.post("/jobs/bulk", {"action": "cancel", "filter": {"queue": "q"}}, 202)
         for job in self.running:
             open(os.path.join(self.folder, job), "w").close()
+        for job in self.leased:  # a limit for all is free for the next one
+            self.post(f"/jobs/{job['id']}/complete", {"token": job["token"]})
+        self.leased = []
         # The next situation has all slots. A worker outside holds none.
         for _ in range(3000):
             if Server.ok(self.server.get("/v1/status"))["in_flight"] == 0:
@@ -219,9 +233,12 @@ class World:
 
 class Target(http.server.BaseHTTPRequestHandler):
     fails = False
+    answers = threading.Event()  # of calls that hang: whether they do so no more
 
     def do_POST(self):
         self.rfile.read(int(self.headers["content-length"]))
+        if self.path == "/hang":
+            Target.answers.wait(timeout=60)
         self.send_response(500 if Target.fails else 200)
         self.send_header("content-length", "0")
         self.end_headers()
@@ -251,7 +268,7 @@ class Explain(unittest.TestCase):
         cls.addClassCleanup(target.shutdown)
         cls.target = target.server_address[1]
         server = Server(PROGRAM, "--clock", "2026-03-02T11:59:00Z@0", "--max-concurrency", str(SLOTS), "--config", "explain.toml",
-                        "--set", f"webhooks.allow=127.0.0.1:{cls.target}")
+                        "--set", "webhooks.allow=127.0.0.1")
         cls.folder = os.path.join(server.folder, "go")
         os.mkdir(cls.folder)
         os.chmod(server.folder, 0o755)
@@ -330,6 +347,47 @@ class Explain(unittest.TestCase):
         leased = world.post("/leases", {"worker": "ada", "types": [world.type]})["items"][0]
         world.post(f"/jobs/{job}/defer", {"token": leased["token"], "until": after(60), "reason": "no ticket"})
         self.assertEqual(world.held(job)[0], [("no ticket", after(60))])
+
+    def test_a_slot_that_is_left_to_other_tenants(self):
+        world = self.world("webhook")  # one of many who have handlers
+        Target.answers.clear()
+        self.addCleanup(Target.answers.set)
+        world.put("/handlers/hang", {"kind": "webhook", "url": f"http://127.0.0.1:{self.target}/hang"})
+        for count in range(1, SLOTS):
+            world.post("/jobs", {"type": "hang", "queue": "q"}, 201)
+            for _ in range(2000):
+                if Server.ok(self.server.get("/v1/status"))["in_flight"] == count:
+                    break
+                time.sleep(0.01)
+        job = world.post("/jobs", {"type": world.type, "queue": "q"}, 201)["id"]
+        self.assertEqual(world.held(job)[0], [("cap:webhooks", None)])
+        world.put("/maintenance", {"until": after(120)})
+        self.assertEqual(world.held(job)[0], [("cap:webhooks", None), ("maintenance", after(120))])
+        self.assertEqual(world.held(job)[1]["next_at"], after(120))
+        self.server.call("DELETE", world.tenant + "/maintenance")
+        Target.answers.set()
+
+    def test_a_host_that_does_not_answer_is_left_alone(self):
+        world = self.world("webhook")
+        with socket.socket() as nobody:
+            nobody.bind(("127.0.0.1", 0))  # and does not listen
+            world.put("/handlers/down", {"kind": "webhook", "url": f"http://127.0.0.1:{nobody.getsockname()[1]}/"})
+            held = None
+            for _ in range(400):
+                job = world.post("/jobs", {"type": "down", "queue": "q", "retry": {"kind": "fixed", "delay": "10m"}}, 201)["id"]
+                for _ in range(400):
+                    shown = world.get(f"/jobs/{job}")
+                    if shown["state"] == "queued" and (shown["attempts"] or shown["deferrals"]):
+                        break
+                    time.sleep(0.01)
+                if shown["deferrals"]:
+                    held = job
+                    break
+                self.assertEqual(world.held(job)[0], [("retry_planned", after(10))])
+            steps, explained = world.held(held)
+            (why, until), = steps
+            self.assertEqual((why, until, explained["next_at"]), ("webhook_host_down", shown["run_at"], shown["run_at"]))
+            self.assertTrue(after(0) < until <= after(0).replace(":00.000Z", ":30.000Z"), until)
 
     def test_one_that_runs_and_is_asked_to_stop(self):
         world = self.world("exec")

@@ -48,6 +48,23 @@ class Hints(unittest.TestCase):
         self.assertEqual((put["job"]["retry"], put["job"]["max_attempts"]), ({"kind": "exponential", "base": "2m", "jitter": 0}, 5))
         self.refused(self.job(max_attempts=2, retry={"max_attempts": 3}), 400, "max_attempts", "is said twice")
 
+    def test_s1s_retry_is_read_in_a_patch(self):
+        path = T + "/schedules/s1.patched"
+        for name in ("kind", "s1"):  # what is stored is ours, however it was put
+            retry = {"kind": "fixed", "delay": "1m"} if name == "kind" else {"max_attempts": 5, "backoff_seconds": 120}
+            self.ok(self.schedule("s1.patched", job={"type": "t", "retry": retry, "timeout": "10s"}))
+            put = self.ok(self.server.call("PATCH", path, {"job": {"retry": {"max_attempts": 3, "backoff_seconds": 30}}}))
+            self.assertEqual((put["job"]["retry"], put["job"]["max_attempts"], put["job"]["timeout"]),
+                             ({"kind": "exponential", "base": "30s", "jitter": 0}, 3, "10s"))
+        put = self.ok(self.server.call("PATCH", path, {"job": {"retry": {"backoff_seconds": 60}}}))
+        self.assertEqual((put["job"]["retry"]["base"], put["job"]["max_attempts"]), ("1m", 3))
+        put = self.ok(self.server.call("PATCH", path, {"job": {"retry": {"retry_on_failure": False}}}))
+        self.assertEqual((put["job"]["retry"], put["job"]["max_attempts"]), ({"kind": "none"}, 1))
+        self.refused(self.server.call("PATCH", path, {"job": {"max_attempts": 2, "retry": {"max_attempts": 3}}}), 400, "job.max_attempts", "is said twice")
+        made = self.ok(self.job(retry={"max_attempts": 0}))
+        patched = self.ok(self.server.call("PATCH", f"{T}/jobs/{made['id']}", {"retry": {"max_attempts": 7, "backoff_seconds": 60}}))
+        self.assertEqual(patched["max_attempts"], 7)
+
     def test_no_attempts_are_one(self):
         self.assertEqual(self.ok(self.job(max_attempts=0))["max_attempts"], 1)
         self.refused(self.job(max_attempts=-1), 400, "max_attempts")

@@ -1,4 +1,4 @@
-"""Pushes about subjects: the same webhook-id is the same push, whatever it came to (interfaces.md, hooks).
+"""Pushes about subjects: the same webhook-id is the same push, whatever it came to.
 
   hook_subjects_test.py PROGRAM
 """

@@ -2,6 +2,9 @@
 
   items_test.py PROGRAM
 """
+import base64
+import hashlib
+import hmac
 import http.server
 import json
 import os
@@ -24,6 +27,7 @@ ITEM = JOB + ["trigger"]
 INSTANT = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
 START = "2026-03-02T06:00:00Z"
 PARENT = object()  # the id of the job that stands before it
+SECRET = base64.b64encode(b"0123456789abcdef0123456789abcdef").decode()
 HOUR = {"kind": "every", "every": "1h"}
 
 
@@ -261,6 +265,45 @@ class Kinds(Base):
         job, = self.ok(self.server.get(f"{T}/jobs?type={kind}&limit=1"))["items"]
         return {"origin": "scheduled", "schedule": kind, "subject": "stock", "slot": at, "payload": job["payload"], "created_by": None}
 
+    def window_by_hand(self, kind):
+        path = self.schedule(kind, {"trigger": {"kind": "windows", "interval": "1h", "mode": "full"}}, "topic")
+        job = self.ok(self.server.post(path + "/trigger", {"window_start": "2026-01-01T00:00:00Z", "window_end": "2026-01-01T01:00:00Z"}), 201)
+        self.assertIn("_manual_", job["key"])
+        self.assertEqual((job["payload"]["window_start"], job["payload"]["mode"], job["payload"]["trigger"]), ("2026-01-01T00:00:00.000Z", "full", "manual"))
+        return {"origin": "manual", "schedule": kind, "subject": "topic", "slot": "2026-01-01T00:00:00.000Z", "key": job["key"], "payload": job["payload"],
+                "priority": 2}
+
+    def backfilled(self, kind):
+        self.schedule(kind, {"trigger": {"kind": "windows", "interval": "1h"}}, "topic")
+        body = {"subject": "topic", "from": "2026-01-01T00:00:00Z", "to": "2026-01-01T01:00:00Z"}
+        self.ok(self.server.post(f"{T}/schedules/{kind}/backfill", body), 202)
+        self.assertTrue(until(lambda: self.ok(self.server.get(f"{T}/jobs?type={kind}"))["items"]))
+        job, = self.ok(self.server.get(f"{T}/jobs?type={kind}"))["items"]
+        return {"origin": "manual", "schedule": kind, "subject": "topic", "slot": "2026-01-01T00:00:00.000Z", "key": job["key"], "payload": job["payload"],
+                "priority": 4}
+
+    def after_a_missed_cutoff(self, kind):
+        first = "first-" + kind
+        hour = int(self.ok(self.server.get("/v1/clock"))["now"][11:13])
+        path = self.schedule(first, {"trigger": {"kind": "delivery", "due": f"{(hour + 6) % 24:02}:00"}, "on_cutoff": {"type": kind, "payload": [1]}}, "ada")
+        self.clock(to=self.ok(self.server.get(path))["next_at"])
+        day, = self.ok(self.server.get(f"{T}/jobs?type={first}"))["items"]
+        self.clock(to=day["deadline"])
+        self.clock(advance="1s")
+        return {"origin": "dependent", "schedule": first, "subject": "ada", "slot": day["slot"], "parent_id": day["id"], "payload": [1], "created_by": None}
+
+    def pushed(self, kind):
+        self.schedule(kind, {"trigger": {"kind": "adaptive", "otherwise": "4h"}}, "stock")
+        self.ok(self.server.put(f"{T}/hooks/{kind}", {"schedule": kind, "subject": "/who", "secret": "whsec_" + SECRET}))
+        text, now = json.dumps({"who": "stock", "n": 1.50}), str(int(time.time()))
+        signature = hmac.new(base64.b64decode(SECRET), f"m1.{now}.{text}".encode(), hashlib.sha256).digest()
+        made = self.ok(self.server.call("POST", f"{T}/hooks/{kind}", raw=text, key="", headers={
+            "webhook-id": "m1", "webhook-timestamp": now, "webhook-signature": "v1," + base64.b64encode(signature).decode()}), 201)
+        job = self.shown(made)
+        return {"origin": "manual", "schedule": kind, "subject": "stock", "slot": job["slot"], "payload": {"push": {"who": "stock", "n": 1.50}}, "priority": 2,
+                "meta": {"hook": {"name": kind, "webhook_id": "m1", "subject": "stock"}}, "created_by": "hook:" + kind,
+                "idempotency_key": job["idempotency_key"]}
+
     def dependent(self, kind):
         parent = self.made("parent-" + kind)
         self.ok(self.say(self.leased("parent-" + kind), "complete", then=[{"type": kind, "tags": ["then"]}]))
@@ -294,7 +337,7 @@ class Kinds(Base):
         self.ok(self.server.post(f"{T}/jobs/{job}/retry"))
 
     KINDS = ["plain", "with_everything", "seen_again", "held_by_a_gate", "scheduled", "manual", "of_a_follower", "delivered", "of_a_window", "of_a_check",
-             "dependent", "waited", "again", "retried", "retried_by_an_operator"]
+             "window_by_hand", "backfilled", "after_a_missed_cutoff", "pushed", "dependent", "waited", "again", "retried", "retried_by_an_operator"]
     # How earlier runs of the same type end, and what is done then.
     EARLIER = {"again": ([200], rerun), "retried": ([500], lambda self, job: self.clock(advance="10m")), "retried_by_an_operator": ([500], retry)}
 
@@ -520,6 +563,10 @@ class Histories(Base):
         self.assertEqual((self.shown(ended)["created_by"], by("POST", f"/jobs/{ended['id']}/rerun")["created_by"]), (self.actor, mine))
         by("PUT", "/schedules/who", {"trigger": {"kind": "daily", "at": "05:00"}, "job": {"type": "who"}})
         self.assertEqual(by("POST", "/schedules/who/trigger", {})["created_by"], mine)
+        by("PUT", "/schedules/who.windows", {"fan_out": False, "enabled": False, "trigger": {"kind": "windows", "interval": "1h"}, "job": {"type": "who.window"}})
+        by("POST", "/schedules/who.windows/backfill", {"from": "2026-01-01T00:00:00Z", "to": "2026-01-01T02:00:00Z"})
+        self.assertTrue(until(lambda: len(self.ok(self.server.get(T + "/jobs?type=who.window"))["items"]) == 2))
+        self.assertEqual({job["created_by"] for job in self.ok(self.server.get(T + "/jobs?type=who.window"))["items"]}, {mine})
         trail = self.ok(self.server.get(T + "/audit"))["items"]
         self.assertIn(mine, {row["actor"] for row in trail})
 

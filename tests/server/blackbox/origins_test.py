@@ -142,7 +142,7 @@ class Origins(unittest.TestCase):
         path = self.put("watch", trigger={"kind": "adaptive", "otherwise": "4h"}, job={"type": "watch"})
         shown = self.ok(self.server.put(path + "/subjects/x", {"priority": 1, "trigger": True}), 201)
         running = self.lease("watch")
-        self.assertEqual((running["id"], running["subject"]), (shown["triggered"], "x"))
+        self.assertEqual((running["id"], running["subject"], running["priority"]), (shown["triggered"], "x", 1))
         # If it cannot run, nothing is changed.
         self.refused(self.server.put(path + "/subjects/x", {"priority": 5, "trigger": True}), 409, "job_already_running")
         self.assertEqual(self.ok(self.server.get(path + "/subjects/x"))["priority"], 1)

@@ -1,13 +1,11 @@
-// Responses and their parts, and gzip.
+// Responses and their parts.
 #include "server/http/response_writer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #include <array>
 
-#include "server/http/gzip.h"
 #include "server/http/output_queue.h"
 
 namespace carillon::server::test {
@@ -68,38 +66,6 @@ TEST(OutputQueue, ShortPiecesAreJoinedAndLongOnesAreNot) {
   EXPECT_EQ(queue.sent(2), 3U);
   EXPECT_EQ(queue.sent(19'999), 4U);
   EXPECT_TRUE(queue.empty());
-}
-
-HttpRequest accepting(std::string value) {
-  return {.headers = {{.name = "accept-encoding", .value = std::move(value)}}};
-}
-
-TEST(Gzip, IsAcceptedByThoseWhoSaySo) {
-  for (const char* const value : {"gzip", "deflate, GZIP", "br;q=1.0, gzip;q=0.5", "*", "identity;q=0, *;q=0.1"}) {
-    EXPECT_TRUE(accepts_gzip(accepting(value))) << value;
-  }
-  for (const char* const value : {"", "br", "gzip;q=0", "gzip;q=0.000, *", "*;q=0", "xgzip", "gzip2", ",;,"}) {
-    EXPECT_FALSE(accepts_gzip(accepting(value))) << value;
-  }
-  EXPECT_FALSE(accepts_gzip({}));
-}
-
-TEST(Gzip, GivesBackWhatWasCompressed) {
-  for (const std::string& content : {std::string(), std::string("a"), std::string(300'000, 'x')}) {
-    const std::string compressed = gzip(content);
-    std::string restored(content.size() + 1, '\0');
-    z_stream stream{};
-    ASSERT_EQ(inflateInit2(&stream, 15 + 16), Z_OK);
-    std::string input = compressed;
-    stream.next_in = reinterpret_cast<Bytef*>(input.data());
-    stream.avail_in = static_cast<uInt>(input.size());
-    stream.next_out = reinterpret_cast<Bytef*>(restored.data());
-    stream.avail_out = static_cast<uInt>(restored.size());
-    EXPECT_EQ(inflate(&stream, Z_FINISH), Z_STREAM_END);
-    restored.resize(stream.total_out);
-    inflateEnd(&stream);
-    EXPECT_EQ(restored, content);
-  }
 }
 
 }  // namespace

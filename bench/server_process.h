@@ -1,0 +1,34 @@
+// `carillon serve` in a process of its own, on a free port of loopback, with a folder and a key of its own. The program
+// is the one that stands beside this one.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+
+#include "bench/loopback_http.h"
+
+namespace carillon {
+
+class ServerProcess {
+ public:
+  // Keeps its files in the folder, which must be there. Returns when it answers.
+  explicit ServerProcess(const std::string& folder);
+  ServerProcess(const ServerProcess&) = delete;
+  ServerProcess& operator=(const ServerProcess&) = delete;
+  // Ends it and waits for that.
+  ~ServerProcess();
+
+  const LoopbackTarget& target() const { return target_; }
+  std::int64_t resident_bytes() const;
+
+ private:
+  void start(const std::string& folder);
+
+  pid_t pid_ = -1;
+  Descriptor output_;  // what it prints
+  LoopbackTarget target_;
+};
+
+}  // namespace carillon
