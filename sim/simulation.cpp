@@ -167,6 +167,7 @@ void Simulation::run_node() {
 BootTime Simulation::next_event(BootTime end) const {
   BootTime next = std::min({end, next_audit_, next_scan_});
   if (!calm_) next = std::min({next, next_arrival_, next_operation_, next_fault_});
+  if (!calm_ && aim_) next = std::min(next, aim_->at);
   if (boot() < node_starts_) return std::min(next, node_starts_);
   next = std::min(next, node_wakes_);
   return next;
@@ -191,6 +192,8 @@ void Simulation::run_until(BootTime end) {
       next_operation_ = boot() + random_.around(plagues_.operation_every);
       if (site_.is_up() && boot() >= node_starts_) operate();
     }
+    if (crash_now_) crash(false);
+    if (aim_ && boot() >= aim_->at) move_at_its_time();
     if (crash_now_) crash(false);
     run_node();
     if (boot() >= next_audit_) {

@@ -94,6 +94,8 @@ class Simulation final : private Witness {
   void put_after();
   void change_rule(const RulePut& put);
   void act_on_job();
+  void aim_at_next_due();
+  void move_at_its_time();
   void say_stale_word();
   void ask_for_the_impossible();
   const ScheduleRow* any_schedule();
@@ -135,6 +137,12 @@ class Simulation final : private Witness {
   std::optional<std::vector<Op>> unknown_;
   BootTime next_arrival_{};
   BootTime next_operation_{};
+  // A queued job that somebody moves at the very instant at which it falls due.
+  struct Aim {
+    JobId job;
+    BootTime at{};
+  };
+  std::optional<Aim> aim_;
   BootTime next_audit_{};
   BootTime next_scan_{};
   BootTime next_fault_{};

@@ -149,6 +149,7 @@ void Simulation::change_rule(const RulePut& put) {
 void Simulation::act_on_job() {
   const auto& live = judge_.model().live;
   if (live.empty()) return;
+  if (!aim_ && random_.percent(20)) return aim_at_next_due();
   auto chosen = live.begin();
   std::advance(chosen, static_cast<std::ptrdiff_t>(random_.below(live.size())));
   // Parked ones first: they wait for somebody.
@@ -198,6 +199,33 @@ void Simulation::act_on_job() {
   }
   judge_.operator_asks(bulk_ ? Judge::Asks::retry : Judge::Asks::nothing);
   trace_.add(answer ? static_cast<std::uint64_t>(*answer) : 99);
+}
+
+// Whoever falls due first is moved at that instant: the round that moves it has picked it where it stood.
+void Simulation::aim_at_next_due() {
+  const auto waits = [&](const auto& entry) {
+    const JobRow& row = entry.second.row;
+    return row.state == JobState::queued && !entry.second.lease && row.run_at > now();
+  };
+  std::optional<std::pair<Instant, JobId>> first;
+  for (const auto& entry : judge_.model().live) {
+    if (!waits(entry)) continue;
+    const std::pair candidate(entry.second.row.run_at, entry.first);
+    if (!first || candidate < *first) first = candidate;
+  }
+  if (first) aim_ = Aim{.job = first->second, .at = boot() + (first->first - now())};
+}
+
+void Simulation::move_at_its_time() {
+  const Aim aim = *std::exchange(aim_, std::nullopt);
+  const auto& live = judge_.model().live;
+  const auto found = live.find(aim.job);
+  if (calm_ || found == live.end() || !site_.is_up() || boot() < node_starts_) return;
+  report_.faults.add(Fault::operator_word);
+  trace_.say(now(), "moves {} as it falls due", Shown{aim.job});
+  const std::string tenant = found->second.tenant;
+  [[maybe_unused]] const auto unheard =
+      site_.client().change(tenant, aim.job, {.run_at = now() + random_.between(Duration(1min), Duration(2h))});
 }
 
 // A worker that comes back after its lease, or makes one up: nothing changes. (invariant 10)

@@ -44,6 +44,7 @@ struct SubjectTouch {
   std::vector<OutcomeRow> opened;  // with them
   std::vector<OutcomeRow> closed;  // without ever having been a job
   std::vector<OutcomeRow> ended;   // with a job
+  std::optional<OutcomeRow> last;  // of those that ended with a job or were parked
 };
 
 struct SubjectView {

@@ -112,7 +112,9 @@ void Subjects::put_outcome(const OutcomeRow& before, const OutcomeRow& row, Inst
   SubjectTouch& touched = touch(key);
   const bool is_new = !before.schedule;
   if (row.job && is_new) touched.opened.push_back(row);
-  if (row.job && row.outcome && !before.outcome) touched.ended.push_back(row);
+  const bool ends = row.outcome && !before.outcome;
+  if (row.job && ends) touched.ended.push_back(row);
+  if (row.job && (ends || (row.parked && !before.parked))) touched.last = row;
   if (!row.job && row.outcome && (is_new || before.count != row.count)) {
     OutcomeRow added = row;
     // Of a range that has grown: what was added.
@@ -238,14 +240,17 @@ void Subjects::judge_deleted(const SubjectModel& subject, const SubjectTouch& to
 
 // The last outcome stands in the subject's own row, from the same transaction on. (S0)
 void Subjects::judge_status(const SubjectModel& subject, const SubjectTouch& touched) {
-  if (touched.ended.empty() || !touched.closed.empty() || !subject.lives) return;
-  const OutcomeRow& last = touched.ended.back();
-  // A day may have got a cutoff before that of the day that was open when its due time was changed.
+  if (!touched.last || !touched.closed.empty() || !subject.lives) return;
+  const OutcomeRow& last = *touched.last;
+  const JobState word = last.outcome.value_or(JobState::dlq);
+  // A day that is parked has not ended before its cutoff. And one may have got a cutoff before that of the day that was
+  // open when its due time was changed.
   const auto& said = touched.before.row.last_slot;
-  if (owners_.at(subject.row.schedule).spec->kind == Kind::delivery && said > last.slot) return;
-  findings_.expect(subject.row.status == last.outcome && subject.row.last_slot == last.slot, 3,
+  const bool is_day = owners_.at(subject.row.schedule).spec->kind == Kind::delivery;
+  if (is_day && (!last.outcome || said > last.slot)) return;
+  findings_.expect(subject.row.status == word && subject.row.last_slot == last.slot, 3,
                    "{} of {} ended as {}, and the subject does not say so", ShownTime{last.slot}, subject.row.subject,
-                   to_string(*last.outcome));
+                   to_string(word));
 }
 
 namespace {

@@ -83,9 +83,11 @@ TEST(HttpLimits, AParkedReplyHasAllTheTimeItNeeds) {
 }
 
 TEST(HttpLimits, AClientThatDoesNotReadIsClosed) {
-  TestServer test({.write_time = 50ms});
+  // So large a budget that the answer is not refused: it is more than the buffers of the system take.
+  TestServer test({.budget = {.bytes = 4'000'000'000}, .write_time = 50ms});
   const RawClient client = test.connect();
   client.send(get("/size/60000000"));
+  ASSERT_TRUE(eventually([&] { return test.server->under_way().peak > 1'000'000; }));
   EXPECT_TRUE(eventually([&] { return test.server->connections() == 0; }));
 }
 
