@@ -13,7 +13,7 @@
 #include "bench/idle_handlers.h"
 #include "bench/measuring.h"
 #include "bench/store_loop.h"
-#include "engine/ready_entry.h"
+#include "engine/ready/ready_entry.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace carillon {

@@ -20,7 +20,7 @@
 #include "bench/allocations.h"
 #include "bench/bench_report.h"
 #include "bench/benchmarks.h"
-#include "core/timetable.h"
+#include "core/triggers/timetable.h"
 
 namespace carillon {
 

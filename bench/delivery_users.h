@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/instant.h"
+#include "core/time/instant.h"
 
 namespace carillon {
 

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "base/clock.h"
-#include "engine/node.h"
-#include "engine/node_client.h"
+#include "engine/calls/node_client.h"
+#include "engine/round/node.h"
 #include "store/store.h"
 
 namespace carillon {

@@ -1,6 +1,6 @@
 # One target a layer, and an include path that shows only the layers below.
 #
-# The include root is src/, so that every include names its layer ("core/retry.h"). To keep an upward include from
+# The include root is src/, so that every include names its layer ("core/policies/retry.h"). To keep an upward include from
 # compiling, no target gets src/ itself: each gets a folder of the build tree that holds a link to its own layer, and
 # through its dependencies those of the lower ones.
 #

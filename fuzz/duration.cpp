@@ -1,4 +1,4 @@
-#include "core/duration.h"
+#include "core/time/duration.h"
 
 #include "base/check.h"
 #include "expect.h"

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/timetable.h"
+#include "core/triggers/timetable.h"
 
 namespace carillon::fuzz {
 

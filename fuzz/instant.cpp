@@ -1,4 +1,4 @@
-#include "core/instant.h"
+#include "core/time/instant.h"
 
 #include <array>
 #include <string>

@@ -1,4 +1,4 @@
-#include "core/local_time.h"
+#include "core/time/local_time.h"
 
 #include "base/check.h"
 #include "expect.h"

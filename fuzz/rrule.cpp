@@ -1,4 +1,4 @@
-#include "core/rrule.h"
+#include "core/recurrence/rrule.h"
 
 #include "expect.h"
 

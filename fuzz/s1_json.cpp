@@ -1,7 +1,7 @@
 // Triggers and retry policies as JSON, in S1's form and in our own.
 #include "base/check.h"
 #include "base/json.h"
-#include "core/retry_json.h"
+#include "core/policies/retry_json.h"
 #include "expect.h"
 
 using namespace carillon;

@@ -1,7 +1,7 @@
 // Whole schedules: each is read or refused with a reason, and what was read is written back as the same.
 #include "base/check.h"
-#include "core/plan.h"
-#include "core/schedule.h"
+#include "core/schedules/plan.h"
+#include "core/schedules/schedule.h"
 #include "expect.h"
 
 using namespace carillon;

@@ -1,9 +1,9 @@
 // The documents that operators and tenants set: whatever stands there is read or refused, and what was read is written
 // back as the same. Quiet hours that can be read can be asked.
-#include "core/settings.h"
+#include "core/settings/settings.h"
 
 #include "base/check.h"
-#include "core/gate.h"
+#include "core/policies/gate.h"
 #include "expect.h"
 
 using namespace carillon;

@@ -1,7 +1,7 @@
 // The JSON texts inside of rows: whatever stands there is read or refused, and what was read is written back as the
 // same.
 #include "base/check.h"
-#include "core/retry_json.h"
+#include "core/policies/retry_json.h"
 #include "expect.h"
 #include "store/job_text.h"
 #include "store/subject_text.h"

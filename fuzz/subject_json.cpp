@@ -1,8 +1,8 @@
 // Overrides of a subject, as a body and as a line of an import: each is read or refused with a reason, what was read is
 // written back as the same, and what a schedule accepts makes jobs that can be stored.
 #include "base/check.h"
-#include "core/plan.h"
-#include "core/subject.h"
+#include "core/schedules/plan.h"
+#include "core/schedules/subject.h"
 #include "expect.h"
 
 using namespace carillon;

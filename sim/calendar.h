@@ -7,8 +7,8 @@
 #include <optional>
 #include <string_view>
 
-#include "core/instant.h"
-#include "core/timetable.h"
+#include "core/time/instant.h"
+#include "core/triggers/timetable.h"
 #include "sim/spec.h"
 
 namespace carillon::sim {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/finished.h"
+#include "engine/attempts/finished.h"
 #include "sim/fortunes.h"
 #include "sim/model.h"
 #include "sim/rules.h"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "core/duration.h"
+#include "core/time/duration.h"
 
 namespace carillon::sim {
 

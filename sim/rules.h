@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/instant.h"
+#include "core/time/instant.h"
 #include "sim/model.h"
 #include "sim/verdict.h"
 #include "store/rows.h"

@@ -1,6 +1,6 @@
 #include "sim/sim_runner.h"
 
-#include "engine/execution.h"
+#include "engine/attempts/execution.h"
 
 namespace carillon::sim {
 

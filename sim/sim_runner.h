@@ -8,8 +8,8 @@
 #include <queue>
 #include <vector>
 
-#include "engine/node.h"
-#include "engine/runner.h"
+#include "engine/attempts/runner.h"
+#include "engine/round/node.h"
 #include "sim/judge.h"
 #include "sim/random.h"
 #include "sim/sink.h"

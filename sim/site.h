@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "engine/manual_clock.h"
-#include "engine/node.h"
-#include "engine/node_client.h"
+#include "engine/calls/node_client.h"
+#include "engine/host/manual_clock.h"
+#include "engine/round/node.h"
 #include "faults/fault_vfs.h"
 #include "sim/sim_runner.h"
 #include "sim/witness.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/schedule.h"
+#include "core/schedules/schedule.h"
 #include "sim/calendar.h"
 
 namespace carillon::sim {

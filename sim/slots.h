@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/timetable.h"
+#include "core/triggers/timetable.h"
 #include "sim/model.h"
 #include "sim/verdict.h"
 #include "store/rows.h"

@@ -15,7 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/instant.h"
+#include "core/time/instant.h"
 
 namespace carillon::sim {
 

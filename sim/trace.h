@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/instant.h"
+#include "core/time/instant.h"
 
 namespace carillon::sim {
 

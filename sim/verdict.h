@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "core/instant.h"
-#include "core/job_id.h"
+#include "core/jobs/job_id.h"
+#include "core/time/instant.h"
 
 namespace carillon::sim {
 

@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "core/retry_json.h"
+#include "core/policies/retry_json.h"
 
 namespace carillon::sim {
 

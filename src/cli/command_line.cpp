@@ -18,8 +18,8 @@
 #include "cli/outcome.h"
 #include "cli/preview_command.h"
 #include "cli/serve_flags.h"
-#include "core/trigger_kind.h"
-#include "core/zone.h"
+#include "core/time/zone.h"
+#include "core/triggers/trigger_kind.h"
 #include "daemon/serve.h"
 
 namespace carillon {

@@ -19,7 +19,7 @@
 #include "base/safe_file.h"
 #include "carillon/version.h"
 #include "cli/table.h"
-#include "core/zone.h"
+#include "core/time/zone.h"
 #include "daemon/own_handlers.h"
 
 namespace carillon {

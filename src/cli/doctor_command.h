@@ -6,7 +6,7 @@
 
 #include "cli/outcome.h"
 #include "cli/session.h"
-#include "core/instant.h"
+#include "core/time/instant.h"
 #include "daemon/config.h"
 
 namespace carillon {

@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "base/json_check.h"
 #include "cli/when.h"
-#include "core/zone.h"
+#include "core/time/zone.h"
 
 namespace carillon {
 

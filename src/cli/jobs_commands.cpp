@@ -4,7 +4,7 @@
 
 #include "cli/input.h"
 #include "cli/listing.h"
-#include "core/duration.h"
+#include "core/time/duration.h"
 
 namespace carillon {
 

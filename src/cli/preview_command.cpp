@@ -11,12 +11,12 @@
 #include "base/text_cursor.h"
 #include "cli/terminal.h"
 #include "cli/when.h"
-#include "core/json_time.h"
-#include "core/preview.h"
-#include "core/schedule.h"
-#include "core/timetable.h"
-#include "core/trigger.h"
-#include "core/trigger_kind.h"
+#include "core/schedules/schedule.h"
+#include "core/time/json_time.h"
+#include "core/triggers/preview.h"
+#include "core/triggers/timetable.h"
+#include "core/triggers/trigger.h"
+#include "core/triggers/trigger_kind.h"
 #include "daemon/config.h"
 
 namespace carillon {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "core/instant.h"
+#include "core/time/instant.h"
 
 namespace carillon {
 

@@ -7,8 +7,8 @@
 #include "cli/bulk.h"
 #include "cli/input.h"
 #include "cli/listing.h"
-#include "core/job.h"
-#include "core/trigger_kind.h"
+#include "core/jobs/job.h"
+#include "core/triggers/trigger_kind.h"
 
 namespace carillon {
 

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/percent.h"
 #include "cli/input.h"
-#include "core/job.h"
+#include "core/jobs/job.h"
 
 namespace carillon {
 

@@ -8,7 +8,7 @@
 #include "cli/input.h"
 #include "cli/listing.h"
 #include "cli/schedules_commands.h"
-#include "core/job.h"
+#include "core/jobs/job.h"
 
 namespace carillon {
 

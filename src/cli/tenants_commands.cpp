@@ -7,7 +7,7 @@
 #include "base/json_writer.h"
 #include "cli/input.h"
 #include "cli/listing.h"
-#include "core/job.h"
+#include "core/jobs/job.h"
 
 namespace carillon {
 

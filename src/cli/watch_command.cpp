@@ -12,7 +12,7 @@
 #include "base/json_writer.h"
 #include "carillon/job_state.h"
 #include "cli/listing.h"
-#include "core/duration.h"
+#include "core/time/duration.h"
 
 namespace carillon {
 

@@ -1,6 +1,6 @@
 #include "cli/when.h"
 
-#include "core/local_time.h"
+#include "core/time/local_time.h"
 
 namespace carillon {
 

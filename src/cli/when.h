@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "core/instant.h"
-#include "core/zone.h"
+#include "core/time/instant.h"
+#include "core/time/zone.h"
 
 namespace carillon {
 

@@ -3,10 +3,10 @@
 #include <array>
 #include <utility>
 
-#include "core/job.h"
-#include "core/settings.h"
-#include "core/trigger.h"
-#include "core/zone.h"
+#include "core/jobs/job.h"
+#include "core/settings/settings.h"
+#include "core/time/zone.h"
+#include "core/triggers/trigger.h"
 
 namespace carillon::config {
 

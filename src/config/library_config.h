@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "config/setting.h"
-#include "core/duration.h"
+#include "core/time/duration.h"
 
 namespace carillon::config {
 

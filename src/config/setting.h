@@ -22,7 +22,7 @@
 #include "base/error.h"
 #include "config/toml.h"
 #include "config/values.h"
-#include "core/duration.h"
+#include "core/time/duration.h"
 
 namespace carillon::config {
 

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "config/toml.h"
-#include "core/duration.h"
+#include "core/time/duration.h"
 
 namespace carillon::config {
 

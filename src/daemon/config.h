@@ -23,8 +23,8 @@
 #include "base/error.h"
 #include "config/library_config.h"
 #include "config/loader.h"
-#include "core/duration.h"
-#include "core/instant.h"
+#include "core/time/duration.h"
+#include "core/time/instant.h"
 
 namespace carillon::daemon {
 

@@ -9,7 +9,7 @@
 
 #include "base/nearest_name.h"
 #include "config/values.h"
-#include "core/job.h"
+#include "core/jobs/job.h"
 
 namespace carillon::daemon {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "core/instant.h"
+#include "core/time/instant.h"
 
 namespace carillon::daemon {
 

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/tenant_erasure.h"
+#include "engine/upkeep/tenant_erasure.h"
 
 namespace carillon::daemon {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/instant.h"
+#include "core/time/instant.h"
 #include "mail/address.h"
 
 namespace carillon::mail {

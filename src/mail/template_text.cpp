@@ -8,7 +8,7 @@
 #include <charconv>
 #include <optional>
 
-#include "core/slot_text.h"
+#include "core/time/slot_text.h"
 
 namespace carillon::mail {
 

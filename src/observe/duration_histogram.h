@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "core/duration.h"
+#include "core/time/duration.h"
 
 namespace carillon {
 

@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "base/json_writer.h"
-#include "core/duration.h"
+#include "core/time/duration.h"
 #include "observe/slo_window.h"
 
 namespace carillon {

@@ -8,8 +8,8 @@
 
 #include "base/json.h"
 #include "base/json_writer.h"
-#include "core/instant.h"
-#include "engine/counting.h"
+#include "core/time/instant.h"
+#include "engine/telling/counting.h"
 
 namespace carillon {
 

@@ -3,7 +3,7 @@
 #include <utility>
 #include <variant>
 
-#include "core/instant.h"
+#include "core/time/instant.h"
 
 namespace carillon {
 

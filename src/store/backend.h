@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "core/job_id.h"
+#include "core/jobs/job_id.h"
 #include "store/store_reader.h"
 #include "store/transaction.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "core/gate_history.h"
+#include "core/policies/gate_history.h"
 #include "store/rows.h"
 
 namespace carillon {

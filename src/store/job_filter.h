@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/instant.h"
-#include "core/job_state.h"
+#include "core/jobs/job_state.h"
+#include "core/time/instant.h"
 
 namespace carillon {
 

@@ -3,7 +3,7 @@
 
 #include <mutex>
 
-#include "core/job_id.h"
+#include "core/jobs/job_id.h"
 
 namespace carillon {
 

@@ -16,12 +16,12 @@
 #include <vector>
 
 #include "base/error.h"
-#include "core/attempt.h"
-#include "core/gate_history.h"
-#include "core/job.h"
-#include "core/job_id.h"
-#include "core/job_state.h"
-#include "core/retention.h"
+#include "core/jobs/attempt.h"
+#include "core/jobs/job.h"
+#include "core/jobs/job_id.h"
+#include "core/jobs/job_state.h"
+#include "core/policies/gate_history.h"
+#include "core/policies/retention.h"
 #include "store/job_filter.h"
 #include "store/rows.h"
 

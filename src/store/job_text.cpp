@@ -1,6 +1,6 @@
 #include "store/job_text.h"
 
-#include "core/retry_json.h"
+#include "core/policies/retry_json.h"
 #include "store/stored_json.h"
 
 namespace carillon {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "core/job.h"
+#include "core/jobs/job.h"
 #include "store/job_filter.h"
 #include "store/rows.h"
 

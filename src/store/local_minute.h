@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "core/instant.h"
+#include "core/time/instant.h"
 
 namespace carillon {
 

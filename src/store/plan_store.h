@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "core/job.h"
-#include "core/minute_count.h"
+#include "core/jobs/job.h"
+#include "core/time/minute_count.h"
 #include "store/job_store.h"
 #include "store/local_minute.h"
 #include "store/rows.h"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "core/json_members.h"
+#include "core/jobs/json_members.h"
 #include "store/job_text.h"
 #include "store/subject_text.h"
 

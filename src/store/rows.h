@@ -11,11 +11,11 @@
 #include <optional>
 #include <string>
 
-#include "core/attempt.h"
-#include "core/audit_detail.h"
-#include "core/instant.h"
-#include "core/job_id.h"
-#include "core/job_state.h"
+#include "core/jobs/attempt.h"
+#include "core/jobs/job_id.h"
+#include "core/jobs/job_state.h"
+#include "core/settings/audit_detail.h"
+#include "core/time/instant.h"
 
 namespace carillon {
 

@@ -11,7 +11,7 @@
 #include <memory>
 
 #include "base/error.h"
-#include "core/instant.h"
+#include "core/time/instant.h"
 #include "store/admin_store.h"
 #include "store/job_store.h"
 #include "store/plan_store.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "core/attempt.h"
+#include "core/jobs/attempt.h"
 #include "store/job_filter.h"
 #include "store/rows.h"
 

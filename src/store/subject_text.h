@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "core/instant.h"
+#include "core/time/instant.h"
 #include "store/rows.h"
 
 namespace carillon {

@@ -1,14 +1,14 @@
 // Searching in absolute time is bounded by steps that are counted, not by a clock. (invariant 26)
-#include "core/absolute_rule.h"
+#include "core/recurrence/absolute_rule.h"
 
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <string>
 
-#include "core/cron.h"
-#include "core/lowering.h"
-#include "core/rrule.h"
+#include "core/recurrence/cron.h"
+#include "core/recurrence/lowering.h"
+#include "core/recurrence/rrule.h"
 #include "core/times.h"
 
 namespace carillon {

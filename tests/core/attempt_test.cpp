@@ -1,4 +1,4 @@
-#include "core/attempt.h"
+#include "core/jobs/attempt.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,4 +1,4 @@
-#include "core/audit_detail.h"
+#include "core/settings/audit_detail.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "core/cron.h"
+#include "core/recurrence/cron.h"
 
 #include <gtest/gtest.h>
 

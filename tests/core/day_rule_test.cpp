@@ -1,4 +1,4 @@
-#include "core/day_rule.h"
+#include "core/recurrence/day_rule.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/attempt.h"
+#include "core/jobs/attempt.h"
 #include "core/planned_subject.h"
 
 namespace carillon {

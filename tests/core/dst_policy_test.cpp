@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/dst.h"
+#include "core/time/dst.h"
 #include "core/times.h"
 
 namespace carillon {

@@ -1,4 +1,4 @@
-#include "core/duration.h"
+#include "core/time/duration.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/cron.h"
-#include "core/misfire.h"
 #include "core/random_triggers.h"
-#include "core/rrule.h"
+#include "core/recurrence/cron.h"
+#include "core/recurrence/rrule.h"
+#include "core/schedules/misfire.h"
 #include "core/times.h"
 
 namespace carillon {

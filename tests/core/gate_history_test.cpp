@@ -1,10 +1,10 @@
 // Which closings held a job: each once, from when it was due until it started.
-#include "core/gate_history.h"
+#include "core/policies/gate_history.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/gate.h"
+#include "core/policies/gate.h"
 
 namespace carillon::gate_history_test {
 namespace {

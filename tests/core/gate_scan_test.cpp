@@ -7,7 +7,7 @@
 #include <chrono>
 #include <vector>
 
-#include "core/gate.h"
+#include "core/policies/gate.h"
 #include "core/random_triggers.h"
 #include "core/times.h"
 

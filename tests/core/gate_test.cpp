@@ -1,4 +1,4 @@
-#include "core/gate.h"
+#include "core/policies/gate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

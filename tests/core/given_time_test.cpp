@@ -1,4 +1,4 @@
-#include "core/given_time.h"
+#include "core/time/given_time.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/instant.h"
+#include "core/time/instant.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -6,7 +6,7 @@
 #include <chrono>
 #include <string>
 
-#include "core/local_time.h"
+#include "core/time/local_time.h"
 #include "support/results.h"
 
 namespace carillon {

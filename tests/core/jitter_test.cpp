@@ -1,4 +1,4 @@
-#include "core/jitter.h"
+#include "core/policies/jitter.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,4 +1,4 @@
-#include "core/job_id.h"
+#include "core/jobs/job_id.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,4 +1,4 @@
-#include "core/job_state.h"
+#include "core/jobs/job_state.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/overlap.h"
+#include "core/schedules/overlap.h"
 
 namespace carillon {
 namespace {

@@ -1,11 +1,11 @@
-#include "core/job_template.h"
+#include "core/schedules/job_template.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "core/job_fields.h"
+#include "core/jobs/job_fields.h"
 #include "support/results.h"
 
 namespace carillon {

@@ -1,4 +1,4 @@
-#include "core/job.h"
+#include "core/jobs/job.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // A tenant's share of a limit: whoever comes gets in, and those who stay come to have their share.
-#include "core/limit_share.h"
+#include "core/policies/limit_share.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

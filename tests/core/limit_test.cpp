@@ -1,4 +1,4 @@
-#include "core/limit.h"
+#include "core/policies/limit.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,4 +1,4 @@
-#include "core/local_time.h"
+#include "core/time/local_time.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

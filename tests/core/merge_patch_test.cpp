@@ -1,11 +1,11 @@
-#include "core/merge_patch.h"
+#include "core/settings/merge_patch.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 
-#include "core/job_fields.h"
-#include "core/schedule.h"
+#include "core/jobs/job_fields.h"
+#include "core/schedules/schedule.h"
 #include "support/results.h"
 
 namespace carillon::test {

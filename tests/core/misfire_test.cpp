@@ -1,4 +1,4 @@
-#include "core/misfire.h"
+#include "core/schedules/misfire.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

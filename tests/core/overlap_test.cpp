@@ -1,4 +1,4 @@
-#include "core/overlap.h"
+#include "core/schedules/overlap.h"
 
 #include <gtest/gtest.h>
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "core/plan.h"
 #include "core/random_triggers.h"
+#include "core/schedules/plan.h"
 #include "core/times.h"
 
 namespace carillon {

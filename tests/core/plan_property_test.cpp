@@ -6,8 +6,8 @@
 #include <map>
 #include <vector>
 
-#include "core/plan.h"
 #include "core/random_triggers.h"
+#include "core/schedules/plan.h"
 #include "core/times.h"
 
 namespace carillon {

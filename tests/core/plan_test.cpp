@@ -1,4 +1,4 @@
-#include "core/plan.h"
+#include "core/schedules/plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/plan.h"
+#include "core/schedules/plan.h"
 #include "core/times.h"
 
 namespace carillon::test {

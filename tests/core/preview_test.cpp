@@ -1,4 +1,4 @@
-#include "core/preview.h"
+#include "core/triggers/preview.h"
 
 #include <gtest/gtest.h>
 

@@ -6,8 +6,8 @@
 #include <chrono>
 #include <vector>
 
-#include "core/cron.h"
-#include "core/rrule.h"
+#include "core/recurrence/cron.h"
+#include "core/recurrence/rrule.h"
 #include "core/times.h"
 
 namespace carillon::test {

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/timetable.h"
-#include "core/trigger.h"
+#include "core/triggers/timetable.h"
+#include "core/triggers/trigger.h"
 
 namespace carillon::test {
 

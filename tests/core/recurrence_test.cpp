@@ -1,4 +1,4 @@
-#include "core/recurrence.h"
+#include "core/recurrence/recurrence.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "core/cron.h"
-#include "core/rrule.h"
+#include "core/recurrence/cron.h"
+#include "core/recurrence/rrule.h"
 #include "core/times.h"
 
 namespace carillon {

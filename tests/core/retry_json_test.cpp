@@ -1,4 +1,4 @@
-#include "core/retry_json.h"
+#include "core/policies/retry_json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "core/retry.h"
+#include "core/policies/retry.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,4 +1,4 @@
-#include "core/schedule.h"
+#include "core/schedules/schedule.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

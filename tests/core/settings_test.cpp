@@ -1,4 +1,4 @@
-#include "core/settings.h"
+#include "core/settings/settings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "core/slot_text.h"
+#include "core/time/slot_text.h"
 
 #include <gtest/gtest.h>
 

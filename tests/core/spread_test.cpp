@@ -7,9 +7,9 @@
 #include <map>
 #include <string>
 
-#include "core/plan.h"
 #include "core/planned_subject.h"
 #include "core/random_triggers.h"
+#include "core/schedules/plan.h"
 #include "core/times.h"
 
 namespace carillon {

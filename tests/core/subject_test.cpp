@@ -1,4 +1,4 @@
-#include "core/subject.h"
+#include "core/schedules/subject.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

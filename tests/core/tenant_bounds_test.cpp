@@ -1,5 +1,5 @@
 // What an operator sets for a tenant is what the tenant may have at most.
-#include "core/tenant_bounds.h"
+#include "core/settings/tenant_bounds.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

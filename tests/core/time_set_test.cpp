@@ -1,4 +1,4 @@
-#include "core/time_set.h"
+#include "core/recurrence/time_set.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

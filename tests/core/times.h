@@ -7,12 +7,12 @@
 #include <string_view>
 #include <vector>
 
-#include "core/dst.h"
-#include "core/instant.h"
-#include "core/local_time.h"
-#include "core/timetable.h"
-#include "core/trigger.h"
-#include "core/zone.h"
+#include "core/time/dst.h"
+#include "core/time/instant.h"
+#include "core/time/local_time.h"
+#include "core/time/zone.h"
+#include "core/triggers/timetable.h"
+#include "core/triggers/trigger.h"
 #include "support/results.h"
 
 namespace carillon::test {

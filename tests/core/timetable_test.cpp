@@ -1,4 +1,4 @@
-#include "core/timetable.h"
+#include "core/triggers/timetable.h"
 
 #include <gtest/gtest.h>
 

@@ -4,10 +4,10 @@
 
 #include <string>
 
-#include "core/preview.h"
 #include "core/times.h"
-#include "core/trigger.h"
-#include "core/trigger_kind.h"
+#include "core/triggers/preview.h"
+#include "core/triggers/trigger.h"
+#include "core/triggers/trigger_kind.h"
 
 namespace carillon {
 namespace {

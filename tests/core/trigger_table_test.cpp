@@ -8,8 +8,8 @@
 #include <sstream>
 #include <string>
 
-#include "core/schedule.h"
-#include "core/trigger_kind.h"
+#include "core/schedules/schedule.h"
+#include "core/triggers/trigger_kind.h"
 #include "support/results.h"
 
 namespace carillon {

@@ -1,4 +1,4 @@
-#include "core/trigger.h"
+#include "core/triggers/trigger.h"
 
 #include <gtest/gtest.h>
 

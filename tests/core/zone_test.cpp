@@ -1,4 +1,4 @@
-#include "core/zone.h"
+#include "core/time/zone.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/engine_host.h"
+#include "engine/host/engine_host.h"
 #include "support/results.h"
 
 namespace carillon::daemon {

@@ -18,10 +18,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/dst.h"
-#include "core/timetable.h"
-#include "core/trigger.h"
-#include "core/zone.h"
+#include "core/time/dst.h"
+#include "core/time/zone.h"
+#include "core/triggers/timetable.h"
+#include "core/triggers/trigger.h"
 #include "minute_scan.h"
 
 namespace {

@@ -17,8 +17,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/job_id.h"
-#include "core/job_state.h"
+#include "core/jobs/job_id.h"
+#include "core/jobs/job_state.h"
 
 namespace carillon::test {
 

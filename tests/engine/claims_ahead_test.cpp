@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include "engine/node.h"
-#include "engine/node_client.h"
+#include "engine/calls/node_client.h"
+#include "engine/round/node.h"
 #include "store/memory/memory_store.h"
 
 namespace carillon {

@@ -1,5 +1,5 @@
 // What workers outside can make the engine keep by what they name: bounded, whatever they choose.
-#include "engine/name_set.h"
+#include "engine/pulls/name_set.h"
 #include "engine/support/pull_test.h"
 
 namespace carillon::test {

@@ -1,7 +1,7 @@
 // Workers outside when the store fails, under the next node, and beside an engine with its own threads.
 #include <future>
 
-#include "engine/engine_host.h"
+#include "engine/host/engine_host.h"
 #include "engine/support/pull_test.h"
 #include "support/signal.h"
 

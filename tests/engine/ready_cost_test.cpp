@@ -8,7 +8,7 @@
 #include <functional>
 #include <string>
 
-#include "engine/ready_set.h"
+#include "engine/ready/ready_set.h"
 #include "engine/ready_times.h"
 
 namespace carillon {

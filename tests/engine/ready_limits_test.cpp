@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/ready_set.h"
+#include "engine/ready/ready_set.h"
 #include "engine/ready_times.h"
 
 namespace carillon {

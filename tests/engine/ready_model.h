@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/limit.h"
-#include "core/limit_share.h"
-#include "engine/ready_entry.h"
+#include "core/policies/limit.h"
+#include "core/policies/limit_share.h"
+#include "engine/ready/ready_entry.h"
 
 namespace carillon::test {
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/ready/ready_set.h"
 #include "engine/ready_model.h"
-#include "engine/ready_set.h"
 #include "engine/ready_times.h"
 
 namespace carillon {

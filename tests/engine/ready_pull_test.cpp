@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-#include "engine/ready_set.h"
+#include "engine/ready/ready_set.h"
 #include "engine/ready_times.h"
 
 namespace carillon::test {

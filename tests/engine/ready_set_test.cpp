@@ -1,4 +1,4 @@
-#include "engine/ready_set.h"
+#include "engine/ready/ready_set.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/instant.h"
-#include "engine/ready_set.h"
+#include "core/time/instant.h"
+#include "engine/ready/ready_set.h"
 
 namespace carillon::test {
 

@@ -1,8 +1,8 @@
 // A wall clock that is moved from one due time to the next, under the real engine with its threads.
 #include <future>
 
-#include "engine/engine_host.h"
-#include "engine/open_store.h"
+#include "engine/host/engine_host.h"
+#include "engine/host/open_store.h"
 #include "engine/support/engine_test.h"
 
 namespace carillon::test {

@@ -1,5 +1,5 @@
 // The slots of a node, which several runners share.
-#include "engine/slots.h"
+#include "engine/attempts/slots.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Tenants that are deleted, and what one tenant's word does to a limit that all share.
-#include "engine/tenant_erasure.h"
+#include "engine/upkeep/tenant_erasure.h"
 #include "engine/support/engine_test.h"
 #include "engine/support/pull_test.h"
 

@@ -1,4 +1,4 @@
-#include "engine/told_error.h"
+#include "engine/telling/told_error.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,3 @@
 // Compiled as if it stood in src/core: downward and sideways includes are fine.
 #include "base/error.h"
-#include "core/retry.h"
+#include "core/policies/retry.h"

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "base/json.h"
-#include "core/timetable.h"
+#include "core/triggers/timetable.h"
 
 namespace carillon {
 namespace {

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 
-#include "core/jitter.h"
-#include "core/job_fields.h"
-#include "core/json_members.h"
+#include "core/jobs/job_fields.h"
+#include "core/jobs/json_members.h"
 #include "core/kinds/kind_fields.h"
-#include "core/trigger_kind.h"
+#include "core/policies/jitter.h"
+#include "core/triggers/trigger_kind.h"
 
 namespace carillon {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "core/plan.h"
+#include "core/schedules/plan.h"
 
 namespace carillon {
 

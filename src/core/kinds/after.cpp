@@ -1,7 +1,7 @@
 // after: when an occurrence of another schedule is done. It has no times of its own.
 #include <fmt/format.h>
 
-#include "core/trigger_kind.h"
+#include "core/triggers/trigger_kind.h"
 
 namespace carillon {
 

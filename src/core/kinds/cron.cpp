@@ -1,10 +1,10 @@
 // cron: an expression of five fields, or six with seconds first. How it is read is in core/cron.h.
-#include "core/cron.h"
+#include "core/recurrence/cron.h"
 
 #include <fmt/format.h>
 
 #include "core/kinds/wall_clock.h"
-#include "core/trigger_kind.h"
+#include "core/triggers/trigger_kind.h"
 
 namespace carillon {
 

@@ -2,8 +2,8 @@
 #include "base/mutant.h"
 #include "core/kinds/kind_fields.h"
 #include "core/kinds/wall_clock.h"
-#include "core/plan.h"
-#include "core/trigger_kind.h"
+#include "core/schedules/plan.h"
+#include "core/triggers/trigger_kind.h"
 
 namespace carillon {
 

@@ -6,11 +6,11 @@
 #include <algorithm>
 
 #include "base/mutant.h"
-#include "core/jitter.h"
-#include "core/job_fields.h"
+#include "core/jobs/job_fields.h"
 #include "core/kinds/kind_fields.h"
-#include "core/preview.h"
-#include "core/trigger_kind.h"
+#include "core/policies/jitter.h"
+#include "core/triggers/preview.h"
+#include "core/triggers/trigger_kind.h"
 
 namespace carillon {
 

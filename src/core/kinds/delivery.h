@@ -7,7 +7,7 @@
 
 #include <optional>
 
-#include "core/plan.h"
+#include "core/schedules/plan.h"
 
 namespace carillon {
 

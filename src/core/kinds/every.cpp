@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include "base/text_cursor.h"
-#include "core/job_fields.h"
+#include "core/jobs/job_fields.h"
 #include "core/kinds/kind_fields.h"
-#include "core/trigger_kind.h"
+#include "core/triggers/trigger_kind.h"
 
 namespace carillon {
 

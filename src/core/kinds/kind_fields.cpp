@@ -1,6 +1,6 @@
 #include "core/kinds/kind_fields.h"
 
-#include "core/job_fields.h"
+#include "core/jobs/job_fields.h"
 
 namespace carillon {
 

@@ -9,8 +9,8 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "core/duration.h"
-#include "core/local_time.h"
+#include "core/time/duration.h"
+#include "core/time/local_time.h"
 
 namespace carillon {
 

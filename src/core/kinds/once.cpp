@@ -1,6 +1,6 @@
 // once: a single instant.
-#include "core/job_fields.h"
-#include "core/trigger_kind.h"
+#include "core/jobs/job_fields.h"
+#include "core/triggers/trigger_kind.h"
 
 namespace carillon {
 

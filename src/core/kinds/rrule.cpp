@@ -1,12 +1,12 @@
 // rrule: a rule of RFC 5545. How it is read is in core/rrule.h.
-#include "core/rrule.h"
+#include "core/recurrence/rrule.h"
 
 #include <fmt/format.h>
 
 #include "base/mutant.h"
-#include "core/job_fields.h"
+#include "core/jobs/job_fields.h"
 #include "core/kinds/wall_clock.h"
-#include "core/trigger_kind.h"
+#include "core/triggers/trigger_kind.h"
 
 namespace carillon {
 

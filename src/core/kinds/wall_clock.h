@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "core/recurrence.h"
-#include "core/timetable.h"
+#include "core/recurrence/recurrence.h"
+#include "core/triggers/timetable.h"
 
 namespace carillon {
 

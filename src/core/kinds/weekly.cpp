@@ -4,7 +4,7 @@
 #include "base/text_cursor.h"
 #include "core/kinds/kind_fields.h"
 #include "core/kinds/wall_clock.h"
-#include "core/trigger_kind.h"
+#include "core/triggers/trigger_kind.h"
 
 namespace carillon {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/plan.h"
+#include "core/schedules/plan.h"
 
 namespace carillon {
 

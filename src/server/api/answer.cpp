@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "core/json_members.h"
+#include "core/jobs/json_members.h"
 #include "server/http/response_writer.h"
 
 namespace carillon::server {

@@ -11,7 +11,7 @@
 
 #include "base/check.h"
 #include "base/hole.h"
-#include "core/job.h"
+#include "core/jobs/job.h"
 #include "net/digest.h"
 #include "server/api/first_write.h"
 #include "server/api/keyed_reply.h"

@@ -9,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-#include "engine/node.h"
+#include "engine/round/node.h"
 
 namespace carillon::server {
 

@@ -9,8 +9,8 @@
 
 #include "base/json.h"
 #include "base/json_writer.h"
-#include "core/job_fields.h"
-#include "core/job_state.h"
+#include "core/jobs/job_fields.h"
+#include "core/jobs/job_state.h"
 #include "server/api/query_fields.h"
 #include "server/api/quota_use.h"
 #include "server/api/request_body.h"

@@ -5,9 +5,9 @@
 
 #include "base/json.h"
 #include "base/json_writer.h"
-#include "core/audit_detail.h"
-#include "core/job_fields.h"
-#include "core/trigger.h"
+#include "core/jobs/job_fields.h"
+#include "core/settings/audit_detail.h"
+#include "core/triggers/trigger.h"
 #include "server/api/query_fields.h"
 #include "server/api/services.h"
 

@@ -23,8 +23,8 @@
 #include <vector>
 
 #include "base/bell.h"
-#include "core/instant.h"
-#include "core/job_id.h"
+#include "core/jobs/job_id.h"
+#include "core/time/instant.h"
 #include "server/api/event_backlog.h"
 #include "server/api/event_ring.h"
 #include "server/api/job_waiters.h"

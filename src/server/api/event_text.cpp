@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "base/json_writer.h"
-#include "core/job_id.h"
+#include "core/jobs/job_id.h"
 
 namespace carillon::server {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/json_writer.h"
-#include "core/job.h"
+#include "core/jobs/job.h"
 #include "server/api/documents.h"
 #include "server/api/query_fields.h"
 #include "server/api/quota_use.h"

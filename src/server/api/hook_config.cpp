@@ -7,9 +7,9 @@
 #include "base/json.h"
 #include "base/json_pointer.h"
 #include "base/json_writer.h"
-#include "core/job.h"
-#include "core/job_fields.h"
-#include "core/trigger.h"
+#include "core/jobs/job.h"
+#include "core/jobs/job_fields.h"
+#include "core/triggers/trigger.h"
 
 namespace carillon::server {
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "core/instant.h"
-#include "core/schedule.h"
+#include "core/schedules/schedule.h"
+#include "core/time/instant.h"
 #include "server/handlers/signing_secrets.h"
 
 namespace carillon::server {

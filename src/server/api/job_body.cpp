@@ -6,10 +6,10 @@
 #include <charconv>
 #include <utility>
 
-#include "core/job_fields.h"
-#include "core/job_template.h"
-#include "core/retry_json.h"
-#include "engine/job_info.h"
+#include "core/jobs/job_fields.h"
+#include "core/policies/retry_json.h"
+#include "core/schedules/job_template.h"
+#include "engine/calls/job_info.h"
 #include "server/api/tenants.h"
 
 namespace carillon::server {

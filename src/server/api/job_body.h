@@ -14,8 +14,8 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "core/job.h"
-#include "core/job_defaults.h"
+#include "core/jobs/job.h"
+#include "core/settings/job_defaults.h"
 #include "store/job_store.h"
 
 namespace carillon::server {

@@ -7,9 +7,9 @@
 
 #include "base/json.h"
 #include "base/json_writer.h"
-#include "core/job_fields.h"
-#include "core/job_state.h"
-#include "engine/trail.h"
+#include "core/jobs/job_fields.h"
+#include "core/jobs/job_state.h"
+#include "engine/calls/trail.h"
 #include "server/api/job_body.h"
 #include "server/api/query_fields.h"
 #include "server/api/quota_use.h"

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/job_id.h"
+#include "core/jobs/job_id.h"
 
 namespace carillon::server {
 

@@ -5,8 +5,8 @@
 
 #include "base/json.h"
 #include "base/json_writer.h"
-#include "core/json_members.h"
-#include "engine/job_info.h"
+#include "core/jobs/json_members.h"
+#include "engine/calls/job_info.h"
 #include "server/api/job_body.h"
 #include "server/api/pull_body.h"
 #include "server/api/query_fields.h"

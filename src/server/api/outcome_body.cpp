@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "core/job_fields.h"
+#include "core/jobs/job_fields.h"
 #include "server/api/job_body.h"
 
 namespace carillon::server {

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "core/job_defaults.h"
+#include "core/settings/job_defaults.h"
 
 namespace carillon::server {
 

@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "base/json_writer.h"
-#include "core/json_members.h"
-#include "core/local_time.h"
-#include "core/schedule.h"
-#include "core/slot_text.h"
-#include "core/subject.h"
+#include "core/jobs/json_members.h"
+#include "core/schedules/schedule.h"
+#include "core/schedules/subject.h"
+#include "core/time/local_time.h"
+#include "core/time/slot_text.h"
 #include "server/api/query_fields.h"
 #include "server/api/services.h"
 

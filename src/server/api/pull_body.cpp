@@ -7,8 +7,8 @@
 
 #include "base/check.h"
 #include "base/json.h"
-#include "core/job.h"
-#include "core/job_fields.h"
+#include "core/jobs/job.h"
+#include "core/jobs/job_fields.h"
 #include "server/api/outcome_body.h"
 
 namespace carillon::server {

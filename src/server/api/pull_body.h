@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "base/error.h"
-#include "core/job_defaults.h"
-#include "core/job_id.h"
-#include "engine/job_json.h"
-#include "engine/pull.h"
+#include "core/jobs/job_id.h"
+#include "core/settings/job_defaults.h"
+#include "engine/calls/job_json.h"
+#include "engine/pulls/pull.h"
 #include "server/auth/tenant_set.h"
 
 namespace carillon::server {

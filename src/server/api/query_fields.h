@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "core/duration.h"
-#include "core/instant.h"
+#include "core/time/duration.h"
+#include "core/time/instant.h"
 #include "server/api/route.h"
 
 namespace carillon::server {

@@ -11,8 +11,8 @@
 
 #include "base/check.h"
 #include "base/json_writer.h"
-#include "engine/import_lines.h"
-#include "engine/rule_book.h"
+#include "engine/calls/import_lines.h"
+#include "engine/upkeep/rule_book.h"
 
 namespace carillon::server {
 

@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "base/json_writer.h"
-#include "core/duration.h"
+#include "core/time/duration.h"
 #include "server/api/asking.h"
 
 namespace carillon::server {

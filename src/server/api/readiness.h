@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/node.h"
+#include "engine/round/node.h"
 
 namespace carillon::server {
 

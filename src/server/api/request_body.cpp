@@ -4,7 +4,7 @@
 
 #include <charconv>
 
-#include "core/job_fields.h"
+#include "core/jobs/job_fields.h"
 
 namespace carillon::server {
 

@@ -5,9 +5,9 @@
 
 #include "base/json.h"
 #include "base/json_writer.h"
-#include "core/job_fields.h"
-#include "core/job_id.h"
-#include "core/json_members.h"
+#include "core/jobs/job_fields.h"
+#include "core/jobs/job_id.h"
+#include "core/jobs/json_members.h"
 
 namespace carillon::server {
 

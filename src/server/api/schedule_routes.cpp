@@ -5,9 +5,9 @@
 
 #include "base/json.h"
 #include "base/json_writer.h"
-#include "core/job_fields.h"
-#include "core/merge_patch.h"
-#include "core/schedule.h"
+#include "core/jobs/job_fields.h"
+#include "core/schedules/schedule.h"
+#include "core/settings/merge_patch.h"
 #include "server/api/query_fields.h"
 #include "server/api/quota_use.h"
 #include "server/api/request_body.h"

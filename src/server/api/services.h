@@ -15,8 +15,8 @@
 
 #include "base/clock.h"
 #include "base/replaceable.h"
-#include "core/instant.h"
-#include "engine/engine_host.h"
+#include "core/time/instant.h"
+#include "engine/host/engine_host.h"
 #include "net/address_guard.h"
 #include "server/api/answer.h"
 #include "server/api/event_hub.h"

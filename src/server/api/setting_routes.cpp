@@ -6,8 +6,8 @@
 
 #include "base/json.h"
 #include "base/json_writer.h"
-#include "core/job.h"
-#include "engine/rule_book.h"
+#include "core/jobs/job.h"
+#include "engine/upkeep/rule_book.h"
 #include "server/api/query_fields.h"
 #include "server/api/quota_use.h"
 #include "server/api/services.h"

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/json_writer.h"
-#include "core/audit_detail.h"
-#include "core/json_members.h"
+#include "core/jobs/json_members.h"
+#include "core/settings/audit_detail.h"
 #include "server/api/asking.h"
 #include "server/api/audit_word.h"
 

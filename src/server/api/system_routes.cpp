@@ -9,9 +9,9 @@
 
 #include "base/json.h"
 #include "base/json_writer.h"
-#include "core/job_fields.h"
-#include "core/preview.h"
-#include "core/schedule.h"
+#include "core/jobs/job_fields.h"
+#include "core/schedules/schedule.h"
+#include "core/triggers/preview.h"
 #include "server/api/asking.h"
 #include "server/api/openapi.h"
 #include "server/api/page.h"

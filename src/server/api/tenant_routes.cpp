@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/json_writer.h"
-#include "engine/tenant_erasure.h"
+#include "engine/upkeep/tenant_erasure.h"
 #include "server/api/audit_word.h"
 #include "server/api/query_fields.h"
 #include "server/api/services.h"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "engine/node.h"
+#include "engine/round/node.h"
 
 namespace carillon::server {
 

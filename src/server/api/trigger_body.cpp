@@ -1,8 +1,8 @@
 #include "server/api/trigger_body.h"
 
 #include "base/json.h"
-#include "core/job_fields.h"
-#include "core/subject.h"
+#include "core/jobs/job_fields.h"
+#include "core/schedules/subject.h"
 #include "server/api/request_body.h"
 
 namespace carillon::server {

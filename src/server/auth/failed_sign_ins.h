@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/instant.h"
+#include "core/time/instant.h"
 
 namespace carillon::server {
 

@@ -5,7 +5,7 @@
 #include "base/check.h"
 #include "base/json.h"
 #include "base/json_writer.h"
-#include "core/json_members.h"
+#include "core/jobs/json_members.h"
 #include "net/digest.h"
 
 namespace carillon::server {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "core/instant.h"
+#include "core/time/instant.h"
 #include "server/auth/caller.h"
 
 namespace carillon::server {

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/instant.h"
+#include "core/time/instant.h"
 #include "server/auth/caller.h"
 
 namespace carillon::server {

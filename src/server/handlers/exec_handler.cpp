@@ -13,7 +13,7 @@
 #include "base/json.h"
 #include "base/json_check.h"
 #include "base/plain_text.h"
-#include "core/slot_text.h"
+#include "core/time/slot_text.h"
 #include "server/handlers/exec_process.h"
 #include "server/handlers/exec_watch.h"
 

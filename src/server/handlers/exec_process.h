@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "core/duration.h"
+#include "core/time/duration.h"
 
 namespace carillon::server {
 

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string_view>
 
-#include "core/duration.h"
-#include "core/instant.h"
+#include "core/time/duration.h"
+#include "core/time/instant.h"
 
 namespace carillon::server {
 

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "core/instant.h"
+#include "core/time/instant.h"
 
 namespace carillon::server {
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/job_fields.h"
+#include "core/jobs/job_fields.h"
 #include "server/handlers/signature.h"
 
 namespace carillon::server {

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/json_writer.h"
-#include "core/instant.h"
+#include "core/time/instant.h"
 
 namespace carillon::server {
 

@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 #include "base/json.h"
-#include "core/job_fields.h"
+#include "core/jobs/job_fields.h"
 #include "server/api/outcome_body.h"
 #include "server/handlers/retry_after.h"
 

@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "core/duration.h"
-#include "core/instant.h"
-#include "core/job_defaults.h"
+#include "core/settings/job_defaults.h"
+#include "core/time/duration.h"
+#include "core/time/instant.h"
 
 namespace carillon::server {
 

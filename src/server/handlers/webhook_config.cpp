@@ -6,8 +6,8 @@
 
 #include "base/json.h"
 #include "base/json_writer.h"
-#include "core/job.h"
-#include "core/job_fields.h"
+#include "core/jobs/job.h"
+#include "core/jobs/job_fields.h"
 #include "server/handlers/signature.h"
 
 namespace carillon::server {

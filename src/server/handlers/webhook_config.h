@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "core/duration.h"
-#include "core/instant.h"
+#include "core/time/duration.h"
+#include "core/time/instant.h"
 #include "net/address_guard.h"
 #include "server/handlers/signing_secrets.h"
 

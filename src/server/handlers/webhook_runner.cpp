@@ -8,9 +8,9 @@
 #include "base/clock.h"
 #include "base/hole.h"
 #include "base/json_writer.h"
-#include "core/job_id.h"
-#include "engine/execution.h"
-#include "engine/job_info.h"
+#include "core/jobs/job_id.h"
+#include "engine/attempts/execution.h"
+#include "engine/calls/job_info.h"
 #include "server/handlers/signature.h"
 
 namespace carillon::server {

@@ -6,9 +6,9 @@
 #include <optional>
 #include <string_view>
 
-#include "engine/finished.h"
-#include "engine/port.h"
-#include "engine/runner.h"
+#include "engine/attempts/finished.h"
+#include "engine/attempts/port.h"
+#include "engine/attempts/runner.h"
 #include "server/handlers/webhook_config.h"
 #include "server/handlers/webhook_sender.h"
 #include "server/handlers/webhook_turns.h"

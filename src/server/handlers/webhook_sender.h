@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "core/duration.h"
+#include "core/time/duration.h"
 #include "net/address_guard.h"
 #include "server/handlers/webhook_answer.h"
 

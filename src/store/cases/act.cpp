@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "base/mutant.h"
-#include "core/subject.h"
+#include "core/schedules/subject.h"
 #include "store/cases/finish.h"
 #include "store/cases/gates.h"
 #include "store/job_text.h"

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/job.h"
+#include "core/jobs/job.h"
 
 namespace carillon {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "core/trigger_kind.h"
+#include "core/triggers/trigger_kind.h"
 #include "store/cases/context.h"
 #include "store/local_minute.h"
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "core/instant.h"
+#include "core/time/instant.h"
 
 struct sqlite3;
 struct sqlite3_stmt;

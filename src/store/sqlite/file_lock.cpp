@@ -11,7 +11,7 @@
 #include <system_error>
 
 #include "base/clock.h"
-#include "core/instant.h"
+#include "core/time/instant.h"
 
 namespace carillon {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "core/instant.h"
+#include "core/time/instant.h"
 #include "store/sqlite/connection.h"
 
 namespace carillon {

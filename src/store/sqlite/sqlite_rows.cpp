@@ -2,7 +2,7 @@
 
 #include <iterator>
 
-#include "core/job.h"
+#include "core/jobs/job.h"
 #include "store/local_minute.h"
 
 namespace carillon {

@@ -12,9 +12,9 @@
 #include <functional>
 #include <memory>
 
-#include "engine/execution.h"
-#include "engine/manual_clock.h"
-#include "engine/node_client.h"
+#include "engine/attempts/execution.h"
+#include "engine/calls/node_client.h"
+#include "engine/host/manual_clock.h"
 #include "engine/support/engine_test.h"
 #include "faults/faulty_backend.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/pull_client.h"
+#include "engine/pulls/pull_client.h"
 #include "engine/support/hand_node.h"
 
 namespace carillon::test {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/job_id.h"
+#include "core/jobs/job_id.h"
 
 namespace carillon::server {
 namespace {

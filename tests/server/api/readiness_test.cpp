@@ -6,7 +6,7 @@
 
 #include <future>
 
-#include "engine/engine_host.h"
+#include "engine/host/engine_host.h"
 #include "faults/faulty_backend.h"
 #include "store/memory/memory_store.h"
 #include "store/transactional_store.h"
