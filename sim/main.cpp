@@ -33,6 +33,7 @@ struct Arguments {
   bool compare = false;
   bool verbose = false;
   bool mutants = false;
+  std::string named;  // of the mutants, those with this in their names
 };
 
 struct Totals {
@@ -205,6 +206,7 @@ int run_mutants(const Arguments& arguments) {
     return healthy[options.seed] = killed_by(Mutant::none, options).empty();
   };
   for (const auto& [mutant, name] : kMutants) {
+    if (!std::string_view(name).contains(arguments.named)) continue;
     std::uint64_t seed = 1;
     std::string found;
     for (; seed <= most; ++seed) {
@@ -283,6 +285,7 @@ int main(int argc, char** argv) try {
   app.add_flag("--twice", arguments.twice, "run each seed twice: both must do the same");
   app.add_flag("--compare", arguments.compare, "run each seed on both stores: both must do the same");
   app.add_flag("--mutants", arguments.mutants, "planted bugs: each must be found");
+  app.add_option("--named", arguments.named, "of the mutants only those with this in their names");
   app.add_flag("--verbose", arguments.verbose, "say everything");
   CLI11_PARSE(app, argc, argv);
   std::signal(SIGABRT, carillon::sim::on_abort);

@@ -56,7 +56,8 @@ Simulation::Simulation(const SimulationOptions& options)
                    .tick = std::chrono::seconds(random_.percent(3) ? 1 : random_.between(10, 60)),
                    .retention = std::chrono::hours(random_.between(12, 72)),
                    .prune_every = 3h,
-                   .threaded = false};
+                   .threaded = false,
+                   .posts_wait = true};
 }
 
 // ---- Commits ------------------------------------------------------------------------------------------------------

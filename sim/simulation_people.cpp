@@ -224,8 +224,17 @@ void Simulation::move_at_its_time() {
   report_.faults.add(Fault::operator_word);
   trace_.say(now(), "moves {} as it falls due", Shown{aim.job});
   const std::string tenant = found->second.tenant;
-  [[maybe_unused]] const auto unheard =
-      site_.client().change(tenant, aim.job, {.run_at = now() + random_.between(Duration(1min), Duration(2h))});
+  const Instant later = now() + random_.between(Duration(1min), Duration(2h));
+  Node& node = site_.node();
+  // As another thread calls: it goes into the round that has picked the job already.
+  node.post<JobState>(
+      [&node, tenant, job = aim.job, later](Round& round) -> Result<JobState> {
+        TRY_ASSIGN(const Changed made, node.store().jobs().patch(tenant, job, {.run_at = later}));
+        round.add_ready(made.ready);
+        round.tell(JobChanged{.job = job, .tenant = tenant, .state = made.state});
+        return made.state;
+      },
+      [](const Result<JobState>& /*unheard*/) {});
 }
 
 // A worker that comes back after its lease, or makes one up: nothing changes. (invariant 10)

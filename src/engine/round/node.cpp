@@ -386,7 +386,7 @@ void Node::perform(Call call) {
 }
 
 void Node::send(Call call) {
-  if (options_.threaded || stepping_) {
+  if (options_.threaded || stepping_ || options_.posts_wait) {
     inbox_.put(std::move(call));
   } else {
     perform_here(call);

@@ -66,6 +66,7 @@ class Node {
     Duration retention = std::chrono::days(7);
     Duration prune_every = std::chrono::minutes(1);  // by the wall clock
     bool threaded = true;
+    bool posts_wait = false;  // driven by hand: what is posted waits for the next step, as it does with a thread
     RuleBook::Base rules;
   };
   // All of them must outlive the node; the runner is given before the first step.
