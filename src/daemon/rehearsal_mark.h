@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "store/store.h"
+#include "engine/host/open_store.h"
 
 namespace carillon::daemon {
 

@@ -39,10 +39,10 @@ Result<void> remember(const Document& document, Remembered into) {
 
 }  // namespace
 
-Result<void> remember_documents(Store& store, Remembered into) {
+Result<void> remember_documents(const Queries& queries, Remembered into) {
   DocumentKey after;
   for (;;) {
-    TRY_ASSIGN(const std::vector<Document> page, store.admin().documents_above(after, kDocumentsPage));
+    TRY_ASSIGN(const std::vector<Document> page, queries.documents_above(after, kDocumentsPage));
     for (const Document& document : page) TRY(remember(document, into));
     if (page.size() < kDocumentsPage) return {};
     after = page.back().key;

@@ -2,13 +2,13 @@
 #pragma once
 
 #include "base/error.h"
+#include "engine/calls/queries.h"
 #include "server/api/handler_book.h"
 #include "server/api/hook_config.h"
 #include "server/api/quotas.h"
 #include "server/api/tenant_book.h"
 #include "server/api/tenants.h"
 #include "server/auth/key_ring.h"
-#include "store/store.h"
 
 namespace carillon::daemon {
 
@@ -23,6 +23,6 @@ struct Remembered {
 };
 
 // Every document, page by page. To be called once, before anything runs.
-Result<void> remember_documents(Store& store, Remembered into);
+Result<void> remember_documents(const Queries& queries, Remembered into);
 
 }  // namespace carillon::daemon

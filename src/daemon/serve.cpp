@@ -79,7 +79,7 @@ class Server {
         log_(log),
         clock_(std::move(parts.clock)),
         store_(std::move(parts.store)),
-        slo_(config_.slo, store_->jobs().now()),
+        slo_(config_.slo, clock_ ? clock_->wall() : system_store_clock().wall()),
         figures_(config_.slo),
         rehearsal_(clock_ ? std::make_unique<Rehearsal>(*clock_) : nullptr),
         sender_(std::make_shared<WebhookSender>(WebhookSender::Options{
@@ -90,7 +90,6 @@ class Server {
         guard_(std::move(parts.guard)),
         host_(*store_, host_options(loaded)),
         services_{.host = host_,
-                  .store = *store_,
                   .keys = keys_,
                   .sessions = sessions_,
                   .tenants = tenants_,
@@ -129,7 +128,8 @@ class Server {
     TRY_ASSIGN(MadeHandlers made, make_handlers(config_));
     use_handlers(config_, std::move(made));
     TRY(remember_documents(
-        *store_, {.keys = keys_, .tenants = tenants_, .handlers = handlers_, .hooks = hooks_, .quotas = quotas_}));
+        host_.queries(),
+        {.keys = keys_, .tenants = tenants_, .handlers = handlers_, .hooks = hooks_, .quotas = quotas_}));
     if (config_.event_log) {
       TRY_ASSIGN(EventLog log, EventLog::open(*config_.event_log));
       event_log_ = std::make_unique<EventLog>(std::move(log));
@@ -148,7 +148,7 @@ class Server {
         [this](HttpRequest request, Reply reply) { api_->dispatch(std::move(request), std::move(reply)); },
         [this](HttpRequest& head, std::size_t& body_max) { return api_->on_head(head, body_max); });
     TRY(http_->listen());
-    TRY_ASSIGN(made_key_, make_first_key(*store_, keys_, config_));
+    TRY_ASSIGN(made_key_, make_first_key(host_, keys_, config_));
     host_.on_event([this](const Event& event) {
       metrics_.hear(event);
       const Duration boot = boot_now();
@@ -297,7 +297,7 @@ class Server {
       webhooks.target = [this](std::string_view tenant, std::string_view type) -> std::optional<WebhookTarget> {
         const auto config = handlers_.webhook(tenant, type);
         if (!config) return std::nullopt;
-        return target_of(*config, store_->jobs().now());
+        return target_of(*config, host_.queries().now());
       };
       return std::make_unique<SplitRunner>(std::make_unique<WebhookRunner>(std::move(webhooks)),
                                            std::make_unique<ThreadRunner>(environment, threads), is_webhook);
@@ -362,13 +362,13 @@ class Server {
 
   void look_at_objectives() {
     std::optional<std::uint64_t> parked;
-    if (const auto count = store_->reader().count_of(JobState::dlq)) {
+    if (const auto count = host_.queries().count_of(JobState::dlq)) {
       parked = static_cast<std::uint64_t>(std::max<std::int64_t>(*count, 0));
     }
     for (const SloTurn& turn : slo_.evaluate({.boot = boot_now(), .now = services_.now(), .parked = parked})) {
       log_.write(turn.line());
       metrics_.hear(turn);
-      if (turn.standing.breached) host_.node().announce(turn.event());
+      if (turn.standing.breached) host_.announce(turn.event());
     }
     watch_objectives();
   }

@@ -1,4 +1,6 @@
 // What is shown as due and waiting is what the rows say, whatever became of it since it was put in line.
+#include "engine/commands/commands.h"
+#include "engine/commands/jobs.h"
 #include "engine/support/hand_node.h"
 
 namespace carillon::test {
@@ -203,11 +205,7 @@ TEST_F(DueCount, AClockThatIsSetBackTakesThemOutOfLine) {
 TEST_F(DueCount, ARepeatedWordAddsNothing) {
   const JobId chosen = node.store().jobs().new_job_id();
   const auto put = [&] {
-    return value_of(node.node().call<EnqueuedJob>([&](Round& round) -> Result<EnqueuedJob> {
-      const NewJob job{.id = chosen, .type = "work"};
-      TRY_ASSIGN(const Enqueued made, std::move(node.store().jobs().enqueue(std::array{job}).front()));
-      return NodeClient::enqueued(round, job, made);
-    }));
+    return value_of(Commands(node.node()).ask(command::EnqueueJob{.job = {.id = chosen, .type = "work"}}));
   };
   put();
   put();

@@ -1,6 +1,8 @@
 // Workers outside when the store fails, under the next node, and beside an engine with its own threads.
 #include <future>
 
+#include "engine/commands/jobs.h"
+#include "engine/commands/tenants.h"
 #include "engine/host/engine_host.h"
 #include "engine/support/pull_test.h"
 #include "support/signal.h"
@@ -192,6 +194,61 @@ TEST(PullHost, APostIsAnsweredOnceWithItsValueOrItsError) {
                         [&](const Result<int>& answer) { error.set_value(answer.error().code); });
   EXPECT_EQ(value.get_future().get(), 7);
   EXPECT_EQ(error.get_future().get(), ErrorCode::conflict);
+}
+
+TEST(Commands, AreAnsweredOnceAndGivenBack) {
+  auto store = value_of(open_store("memory:"));
+  EngineHost host(*store, {});
+  std::promise<std::pair<JobId, std::string>> made;
+  host.commands().submit(command::EnqueueJob{.job = {.type = "mail", .payload = R"({"a":1})"}},
+                         [&](Result<command::EnqueueJob::Answer> answer, command::EnqueueJob sent) {
+                           made.set_value({value_of(answer).made.id, std::move(sent.job.payload)});
+                         });
+  const auto [id, payload] = made.get_future().get();
+  EXPECT_EQ(payload, R"({"a":1})");
+  EXPECT_EQ(value_of(host.client().job("default", id)).state, JobState::queued);
+  const command::ActOnJob cancel{.tenant = "default", .id = id, .action = JobAction::cancel, .by = {"ada"}};
+  EXPECT_EQ(value_of(host.commands().ask(cancel)), JobState::cancelled);
+  command::ActOnJob retry = cancel;
+  retry.action = JobAction::retry;
+  EXPECT_EQ(host.commands().ask(retry).error().code, ErrorCode::conflict);
+  const auto trail = value_of(host.queries().audit("default", INT64_MAX, 10));
+  ASSERT_THAT(trail, SizeIs(1));
+  EXPECT_EQ(trail.front().actor, "ada");
+  EXPECT_EQ(trail.front().action, "job.cancel");
+}
+
+TEST(Commands, WhoAsksGoesOnAfterWhoFollowsTheCommit) {
+  auto store = value_of(open_store("memory:"));
+  EngineHost host(*store, {});
+  bool followed = false;
+  ASSERT_TRUE(host.commands().ask(command::ServingChanged{.tenant = "acme"},
+                                  [&](const Result<void>& done) { followed = done.has_value(); }));
+  EXPECT_TRUE(followed);
+}
+
+TEST(Commands, OfABatchOnlySoManyMayBeNew) {
+  auto store = value_of(open_store("memory:"));
+  EngineHost host(*store, {});
+  const auto batch = [](std::size_t new_max) {
+    command::EnqueueBatch many{.tenant = "default", .jobs = {}, .delays = {}, .new_max = new_max, .by_hand = {}};
+    for (const std::string key : {"a", "b"}) {
+      many.jobs.push_back({.type = "mail", .options = {.idempotency_key = key}});
+    }
+    return many;
+  };
+  EXPECT_TRUE(value_of(host.commands().ask(batch(1))).over_quota);
+  EXPECT_THAT(value_of(host.commands().ask(batch(2))).made, SizeIs(2));
+  EXPECT_FALSE(value_of(host.commands().ask(batch(0))).over_quota) << "they are there already";
+}
+
+TEST(Commands, AnErrorOfABatchNamesItsJob) {
+  auto store = value_of(open_store("memory:"));
+  EngineHost host(*store, {});
+  command::EnqueueBatch many{.tenant = "default", .jobs = {}, .delays = {}, .new_max = {}, .by_hand = {}};
+  many.jobs.push_back({.type = "mail"});
+  many.jobs.push_back({.type = "mail", .deadline = Instant{}});
+  EXPECT_EQ(host.commands().ask(many).error().field, "jobs[1].deadline");
 }
 
 }  // namespace

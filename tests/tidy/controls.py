@@ -131,6 +131,11 @@ CONTROLS = {
         "one more that is private": replaced("src/core/keep.h", "};\n", " private:\n  std::vector<int> all(int a = f());\n};\n"),
         "an exemption that is not needed": added(EXEMPT, "methods | src/core/keep.h:Keeper | 50 | it was so large for ages\n"),
     },
+    "seam": {
+        "a header of the store": added("src/server/api/keep.h", '#include "store/rows.h"\n'),
+        "a round": added("src/daemon/keep.cpp", "void keep(Round& round);\n"),
+        "a part of the store": added("src/observe/keep.cpp", "void keep(StoreReader& reader);\n"),
+    },
     "links": {
         "a link to a file that is gone": added("docs/seeds.md", "[x](gone.md)\n"),
         "a link to a heading that is gone": added("docs/seeds.md", "[x](invariants.md#99-rule-99)\n"),

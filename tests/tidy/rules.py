@@ -244,6 +244,19 @@ def class_sizes(tree):
     return too_large(tree, "methods", METHODS_MAX, sizes)
 
 
+# ---- Layers -----------------------------------------------------------------------------------------------------
+
+ABOVE_ENGINE = tuple(f"src/{layer}/" for layer in ("observe", "config", "mail", "net", "server", "daemon", "cli"))
+BELOW_SEAM = re.compile(r'#include "store/[^"]+"|\b(?:Round|JobStore|PlanStore|AdminStore|StoreReader)\b')
+
+
+def seam(tree):
+    """Above the engine nobody includes the store or runs inside of a round: there are commands and queries."""
+    return [f"{path}: {named} is not for layers above the engine; give it a command or a query (src/engine/README.md)"
+            for path in tree.code() if path.startswith(ABOVE_ENGINE)
+            for named in BELOW_SEAM.findall(tree.text(path))]
+
+
 # ---- Pages ------------------------------------------------------------------------------------------------------
 
 def anchors(text):
@@ -324,4 +337,4 @@ def newcomer(tree):
 
 
 RULES = {rule.__name__: rule for rule in
-         (invariants, seeds, decisions, lengths, class_sizes, links, reachable, documents, newcomer)}
+         (invariants, seeds, decisions, lengths, class_sizes, seam, links, reachable, documents, newcomer)}

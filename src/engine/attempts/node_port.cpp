@@ -1,8 +1,12 @@
 #include "engine/attempts/node_port.h"
 
-#include "base/mutant.h"
-
 #include <mutex>
+#include <string>
+#include <utility>
+
+#include "base/mutant.h"
+#include "engine/commands/commands.h"
+#include "engine/commands/workers.h"
 
 namespace carillon {
 
@@ -32,25 +36,26 @@ JobDefaults Node::NodePort::job_defaults() const {
   return node_ ? node_->rules_.job_defaults() : JobDefaults();
 }
 
-template <typename Answer, typename Operation>
-Result<Answer> Node::NodePort::ask(Operation operation) {
+template <typename Command>
+Result<typename Command::Answer> Node::NodePort::ask(Command command) {
   const std::shared_lock lock(mutex_);
   if (!node_) return failed(ErrorCode::unavailable, "the engine has ended");
-  return node_->call<Answer>([&](Round&) { return operation(node_->store_.jobs()); });
+  return Commands(*node_).ask(std::move(command));
 }
 
 Result<EffectClaim> Node::NodePort::claim_effect(const Run& run, std::string_view key) {
-  return ask<EffectClaim>(
-      [&](JobStore& jobs) { return jobs.claim_effect(run.job.tenant, key, run.job.id, run.job.token); });
+  return ask(command::ClaimEffect{
+      .tenant = run.job.tenant, .key = std::string(key), .job = run.job.id, .token = run.job.token});
 }
 
 Result<void> Node::NodePort::effect_done(const Run& run, std::string_view key) {
-  return ask<void>(
-      [&](JobStore& jobs) { return jobs.effect_done(run.job.tenant, key, run.job.id, run.job.token, ""); });
+  return ask(command::FinishEffect{
+      .tenant = run.job.tenant, .key = std::string(key), .job = run.job.id, .token = run.job.token});
 }
 
 Result<void> Node::NodePort::effect_undone(const Run& run, std::string_view key) {
-  return ask<void>([&](JobStore& jobs) { return jobs.effect_undone(run.job.tenant, key, run.job.id, run.job.token); });
+  return ask(command::UndoEffect{
+      .tenant = run.job.tenant, .key = std::string(key), .job = run.job.id, .token = run.job.token});
 }
 
 }  // namespace carillon

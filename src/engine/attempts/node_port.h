@@ -26,8 +26,8 @@ class Node::NodePort final : public Port {
   Result<void> effect_undone(const Run& run, std::string_view key) override;
 
  private:
-  template <typename Answer, typename Operation>
-  Result<Answer> ask(Operation operation);
+  template <typename Command>
+  Result<typename Command::Answer> ask(Command command);
 
   mutable std::shared_mutex mutex_;
   Node* node_;

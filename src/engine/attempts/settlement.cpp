@@ -117,28 +117,28 @@ std::int64_t said_by(const Outcome& outcome) {
 
 Instant instant_of(const RunAt& when, Instant now) { return when.at ? *when.at : add_clamped(now, when.delay); }
 
-NewJob new_job_of(const JobRequest& request, Instant now, const JobDefaults& defaults) {
-  NewJob job{.tenant = request.tenant,
-             .queue = request.queue,
-             .type = request.type,
-             .payload = request.payload,
+NewJob new_job_of(JobRequest request, Instant now, const JobDefaults& defaults) {
+  NewJob job{.tenant = std::move(request.tenant),
+             .queue = std::move(request.queue),
+             .type = std::move(request.type),
+             .payload = std::move(request.payload),
              .priority = request.priority.value_or(kPriorityDefault),
              .deadline = request.deadline,
              .options = {.retry = request.retry ? request.retry : defaults.retry,
                          .max_attempts = request.max_attempts == 0U ? defaults.max_attempts : request.max_attempts,
                          .timeout = request.timeout.value_or(defaults.timeout),
                          .lease = request.lease.value_or(defaults.lease),
-                         .limits = request.limits,
+                         .limits = std::move(request.limits),
                          .notifies = request.notifies,
                          .run_anyway = request.run_anyway,
                          .on_ambiguous = request.on_ambiguous,
-                         .tags = request.tags,
-                         .meta = request.meta,
-                         .created_by = request.created_by,
-                         .idempotency_key = request.idempotency_key,
+                         .tags = std::move(request.tags),
+                         .meta = std::move(request.meta),
+                         .created_by = std::move(request.created_by),
+                         .idempotency_key = std::move(request.idempotency_key),
                          .unique_until = request.unique_until},
-             .depends_on = request.depends_on,
-             .subject = request.subject};
+             .depends_on = std::move(request.depends_on),
+             .subject = std::move(request.subject)};
   if (request.run_at.at || request.run_at.delay != Duration::zero()) job.run_at = instant_of(request.run_at, now);
   return job;
 }

@@ -12,7 +12,7 @@ namespace carillon {
 
 // A job as a program asked for it, as the store takes it. A delay counts from `now`; what it does not say is
 // `defaults`.
-NewJob new_job_of(const JobRequest& request, Instant now, const JobDefaults& defaults);
+NewJob new_job_of(JobRequest request, Instant now, const JobDefaults& defaults);
 
 Instant instant_of(const RunAt& when, Instant now);
 

@@ -7,6 +7,7 @@
 #include "engine/calls/job_info.h"
 #include "engine/calls/node_client.h"
 #include "engine/calls/subject_view.h"
+#include "engine/commands/operations.h"
 
 namespace carillon {
 
@@ -78,12 +79,11 @@ Result<Explanation> NodeClient::explain(std::string_view tenant, JobId id) {
       }
     }
     // As of one instant, in a round: what was set before it holds, and nothing is half done.
-    TRY(node_.call<void>([&](Round& round) -> Result<void> {
-      held.rules = node_.rules().held(view.lane.tenant, facts.job.notifies, round.now);
-      held.place = node_.holds(facts.job, view.row.type, round);
-      held.now = round.now;
-      return {};
-    }));
+    TRY_ASSIGN(command::ReadHolds::Answer now_held,
+               commands_.ask(command::ReadHolds{.tenant = view.lane.tenant, .job = facts.job, .type = view.row.type}));
+    held.rules = std::move(now_held.rules);
+    held.place = std::move(now_held.place);
+    held.now = now_held.now;
     facts.now = held.now;
     facts.holds = holds_of(facts.job, held);
     facts.waits_for_slot = held.place.is_served;

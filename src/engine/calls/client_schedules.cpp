@@ -6,7 +6,7 @@
 #include "engine/calls/explain.h"
 #include "engine/calls/node_client.h"
 #include "engine/calls/schedule_request.h"
-#include "engine/calls/trail.h"
+#include "engine/commands/schedules.h"
 #include "engine/planning/replan.h"
 #include "store/subject_text.h"
 
@@ -70,14 +70,10 @@ Result<ScheduleInfo> NodeClient::schedule_recurring(const ScheduleRequest& reque
 
 Result<ScheduleInfo> NodeClient::put_schedule(std::string_view tenant, std::string_view definition,
                                               std::optional<std::int64_t> if_revision) {
-  TRY_ASSIGN(const ScheduleRow row, node_.call<ScheduleRow>([&](Round& round) -> Result<ScheduleRow> {
-    TRY_ASSIGN(Planner::PutSchedule put,
-               node_.planner().put(round, {.tenant = tenant, .definition = definition, .if_revision = if_revision}));
-    TRY(note({tenant, "schedule.put", put.row.name}, changed_fields(put.definition_before, put.row.definition)));
-    // What was claimed ahead does not start (invariant 32).
-    if (!put.row.enabled) node_.take_back_of(round, tenant, put.row.name);
-    return std::move(put.row);
-  }));
+  TRY_ASSIGN(const ScheduleRow row, commands_.ask(command::PutSchedule{.tenant = std::string(tenant),
+                                                                       .definition = std::string(definition),
+                                                                       .if_revision = if_revision,
+                                                                       .by = actor_}));
   return info_of(row);
 }
 
@@ -107,36 +103,20 @@ Result<std::vector<ScheduleInfo>> NodeClient::schedules(std::string_view tenant,
 }
 
 Result<ScheduleInfo> NodeClient::pause(std::string_view tenant, std::string_view name, std::optional<Instant> until) {
-  TRY_ASSIGN(
-      const ScheduleRow row,
-      write<ScheduleRow>({tenant, "schedule.pause", std::string(name)}, [&](Round& round) -> Result<Done<ScheduleRow>> {
-        TRY_ASSIGN(const ScheduleRow before, node_.store().plans().schedule(tenant, name));
-        node_.take_back_of(round, tenant, name);
-        TRY_ASSIGN(ScheduleRow paused, node_.planner().pause(round, tenant, name, until));
-        auto trail = trail_of_pause(before, paused);
-        return Done<ScheduleRow>{std::move(paused), std::move(trail)};
-      }));
+  TRY_ASSIGN(const ScheduleRow row,
+             commands_.ask(command::PauseSchedule{
+                 .tenant = std::string(tenant), .name = std::string(name), .until = until, .by = actor_}));
   return info_of(row);
 }
 
 Result<ScheduleInfo> NodeClient::resume(std::string_view tenant, std::string_view name) {
-  TRY_ASSIGN(const ScheduleRow row,
-             write<ScheduleRow>({tenant, "schedule.resume", std::string(name)},
-                                [&](Round& round) -> Result<Done<ScheduleRow>> {
-                                  TRY_ASSIGN(const ScheduleRow before, node_.store().plans().schedule(tenant, name));
-                                  TRY_ASSIGN(ScheduleRow resumed, node_.planner().resume(round, tenant, name));
-                                  auto trail = trail_of_pause(before, resumed);
-                                  return Done<ScheduleRow>{std::move(resumed), std::move(trail)};
-                                }));
+  TRY_ASSIGN(const ScheduleRow row, commands_.ask(command::ResumeSchedule{
+                                        .tenant = std::string(tenant), .name = std::string(name), .by = actor_}));
   return info_of(row);
 }
 
 Result<void> NodeClient::delete_schedule(std::string_view tenant, std::string_view name) {
-  return node_.call<void>([&](Round& round) -> Result<void> {
-    TRY_ASSIGN(const ScheduleRow before, node_.store().plans().schedule(tenant, name));
-    TRY(node_.planner().remove(round, tenant, name));
-    return note({tenant, "schedule.delete", std::string(name)}, changed_fields(before.definition, std::nullopt));
-  });
+  return commands_.ask(command::DeleteSchedule{.tenant = std::string(tenant), .name = std::string(name), .by = actor_});
 }
 
 }  // namespace carillon

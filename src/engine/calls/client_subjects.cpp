@@ -1,10 +1,13 @@
 // The writing half of the client about subjects, and runs by hand.
 #include <algorithm>
+#include <iterator>
 #include <span>
+#include <utility>
 
 #include "base/check.h"
 #include "engine/calls/node_client.h"
-#include "engine/calls/trail.h"
+#include "engine/commands/schedules.h"
+#include "engine/commands/subjects.h"
 
 namespace carillon {
 
@@ -27,54 +30,27 @@ std::size_t part_size(std::span<const ImportLine> lines) {
   return count;
 }
 
-bool disables(std::span<const ImportLine> lines) {
-  return std::ranges::any_of(lines, [](const ImportLine& line) { return !line.text.overrides.enabled; });
-}
-
 }  // namespace
 
 Result<EnqueuedJob> NodeClient::trigger(std::string_view tenant, std::string_view name, const TriggerOptions& options) {
-  const std::string target = options.subject.empty() ? std::string(name) : std::string(name) + "/" + options.subject;
-  return write<EnqueuedJob>({tenant, "schedule.trigger", target}, [&](Round& round) -> Result<Done<EnqueuedJob>> {
-    TRY(node_.rules().check_enabled());
-    TRY_ASSIGN(const EnqueuedJob made,
-               node_.planner().trigger(round, tenant, name, options,
-                                       {.key = {}, .said = {}, .created_by = actor_, .meta = {}, .expected_at = {}}));
-    return Done<EnqueuedJob>{made, trail_of(options, made)};
-  });
+  return commands_.ask(command::TriggerSchedule{
+      .tenant = std::string(tenant), .name = std::string(name), .options = options, .by = actor_});
 }
 
 Result<PutSubjectAnswer> NodeClient::put_subject_as(std::string_view tenant, std::string_view schedule,
                                                     const SubjectBody& body) {
-  const std::string target = std::string(schedule) + "/" + std::string(body.subject);
-  using Changed = Planner::SubjectChanged;
-  TRY_ASSIGN(
-      const Changed change,
-      write<Changed>({tenant, body.patches ? "subject.patch" : "subject.put", target},
-                     [&](Round& round) -> Result<Done<Changed>> {
-                       TRY_ASSIGN(Changed made, node_.planner().put_subject(round, {.tenant = tenant,
-                                                                                    .schedule = schedule,
-                                                                                    .subject = body.subject,
-                                                                                    .body = body.body,
-                                                                                    .if_version = body.if_version,
-                                                                                    .patches = body.patches,
-                                                                                    .actor = actor_}));
-                       std::optional<AuditDetail> trail;
-                       // Planning may have moved it meanwhile: that is nobody's edit.
-                       if (!actor_.empty() && made.put.fate != SubjectFate::unchanged) {
-                         trail = trail_of(made.before ? &*made.before : nullptr, &made.put.row);
-                       }
-                       if (made.triggered) {
-                         TRY(note({tenant, "schedule.trigger", target}, trail_of(TriggerOptions{}, *made.triggered)));
-                       }
-                       return Done<Changed>{std::move(made), std::move(trail)};
-                     }));
+  TRY_ASSIGN(const Planner::SubjectChanged change,
+             commands_.ask(command::PutSubject{.tenant = std::string(tenant),
+                                               .schedule = std::string(schedule),
+                                               .subject = std::string(body.subject),
+                                               .body = std::string(body.body),
+                                               .if_version = body.if_version,
+                                               .patches = body.patches,
+                                               .by = actor_}));
   const PutSubject& put = change.put;
   if (put.fate != SubjectFate::unchanged && !put.row.enabled) {
-    TRY(node_.call<bool>([&](Round& round) -> Result<bool> {
-      node_.take_back_of(round, tenant, schedule, body.subject);
-      return true;
-    }));
+    TRY(commands_.ask(command::TakeBackSubject{
+        .tenant = std::string(tenant), .schedule = std::string(schedule), .subject = std::string(body.subject)}));
   }
   TRY_ASSIGN(SubjectInfo info, subject(tenant, schedule, body.subject));
   return PutSubjectAnswer{.info = std::move(info),
@@ -97,48 +73,36 @@ Result<PutSubjectAnswer> NodeClient::patch_subject(std::string_view tenant, std:
 
 Result<ImportedSubjects> NodeClient::import_subjects(std::string_view tenant, std::string_view schedule,
                                                      std::string_view text) {
-  TRY_ASSIGN(const std::vector<ImportLine> lines, parse_import(text));
+  TRY_ASSIGN(std::vector<ImportLine> lines, parse_import(text));
+  ImportWork::Name name{.tenant = std::string(tenant), .schedule = std::string(schedule)};
   if (lines.size() > kImportLinesAtOnce || text.size() > kImportBytesAtOnce) {
-    return import_in_parts({.tenant = std::string(tenant), .schedule = std::string(schedule)}, lines);
+    return import_in_parts(name, std::move(lines));
   }
-  return write<ImportedSubjects>(
-      {tenant, "subject.import", std::string(schedule)}, [&](Round& round) -> Result<Done<ImportedSubjects>> {
-        TRY(node_.planner().check_import(round, tenant, schedule, lines));
-        if (disables(lines)) node_.take_back_of(round, tenant, schedule);
-        TRY_ASSIGN(const ImportedSubjects imported, node_.planner().write_import(round, tenant, schedule, lines));
-        return Done<ImportedSubjects>{imported, trail_of(imported)};
-      });
+  return commands_.ask(command::ImportSubjects{.name = std::move(name), .lines = std::move(lines), .by = actor_});
 }
 
-Result<ImportedSubjects> NodeClient::import_in_parts(const ImportWork::Name& name, std::span<const ImportLine> lines) {
-  ImportWork& work = node_.imports();
-  TRY(node_.call<void>([&](Round& round) { return work.begin(round, name); }));
+Result<ImportedSubjects> NodeClient::import_in_parts(const ImportWork::Name& name, std::vector<ImportLine> lines) {
+  const bool disables = command::disables(lines);
+  TRY(commands_.ask(command::BeginImport{.name = name}));
   const auto accepted = [&]() -> Result<void> {
-    for (std::span<const ImportLine> rest = lines; !rest.empty();) {
+    for (std::span<ImportLine> rest = lines; !rest.empty();) {
       const auto part = rest.first(part_size(rest));
-      TRY(node_.call<void>([&](Round& round) { return work.add_part(round, name, part); }));
+      TRY(commands_.ask(command::AddImportPart{
+          .name = name, .lines = {std::move_iterator(part.begin()), std::move_iterator(part.end())}}));
       rest = rest.subspan(part.size());
     }
     // From here on it happens; how many of them are new nobody knows yet.
-    return node_.call<void>([&](Round& round) -> Result<void> {
-      TRY(work.accept(round, name));
-      return note({name.tenant, "subject.import", name.schedule}, trail_of_import(lines.size()));
-    });
+    return commands_.ask(command::AcceptImport{.name = name, .lines = lines.size(), .by = actor_});
   }();
   if (!accepted) {
     // Should this fail too, it is dropped when it was silent for long enough.
-    [[maybe_unused]] const auto given_up = node_.call<void>([&](Round& round) -> Result<void> {
-      work.give_up(round, name);
-      return {};
-    });
+    [[maybe_unused]] const auto given_up = commands_.ask(command::GiveUpImport{.name = name});
     return std::unexpected(accepted.error());
   }
   ImportedSubjects counts;
   for (std::size_t part = 0; part <= lines.size(); ++part) {
-    TRY_ASSIGN(const ImportWork::Stepped stepped, node_.call<ImportWork::Stepped>([&](Round& round) {
-      if (disables(lines)) node_.take_back_of(round, name.tenant, name.schedule);
-      return work.step(round, name);
-    }));
+    TRY_ASSIGN(const ImportWork::Stepped stepped,
+               commands_.ask(command::StepImport{.name = name, .disables = disables}));
     counts.created += stepped.counts.created;
     counts.updated += stepped.counts.updated;
     counts.unchanged += stepped.counts.unchanged;
@@ -148,32 +112,13 @@ Result<ImportedSubjects> NodeClient::import_in_parts(const ImportWork::Name& nam
 }
 
 Result<void> NodeClient::delete_subject(std::string_view tenant, std::string_view schedule, std::string_view subject) {
-  const std::string target = std::string(schedule) + "/" + std::string(subject);
-  return node_.call<void>([&](Round& round) -> Result<void> {
-    TRY_ASSIGN(const ScheduleRow row, node_.store().plans().schedule(tenant, schedule));
-    const auto before = node_.store().plans().subject(row.id, subject);
-    TRY(node_.planner().delete_subject(round, tenant, schedule, subject));
-    CHECK(before);
-    return note({tenant, "subject.delete", target}, trail_of(&*before, nullptr));
-  });
+  return commands_.ask(command::DeleteSubject{
+      .tenant = std::string(tenant), .schedule = std::string(schedule), .subject = std::string(subject), .by = actor_});
 }
 
 Result<BulkInfo> NodeClient::backfill(std::string_view tenant, std::string_view name, const BackfillRequest& request) {
-  return write<BulkInfo>({tenant, "schedule.backfill", std::string(name)}, [&](Round& round) -> Result<Done<BulkInfo>> {
-    TRY(node_.rules().check_enabled());
-    TRY_ASSIGN(const std::size_t count, node_.planner().windows_in(round, tenant, name, request));
-    std::optional<std::uint64_t> total;
-    if (!request.subject.empty()) total = count;
-    TRY_ASSIGN(BulkInfo begun, node_.bulk().begin(round, BulkWork::BeginBackfill{.tenant = tenant,
-                                                                                 .schedule = name,
-                                                                                 .subject = request.subject,
-                                                                                 .from = request.from,
-                                                                                 .to = request.to,
-                                                                                 .total = total,
-                                                                                 .created_by = actor_}));
-    AuditDetail trail = trail_of(request, begun);
-    return Done<BulkInfo>{std::move(begun), std::move(trail)};
-  });
+  return commands_.ask(
+      command::Backfill{.tenant = std::string(tenant), .name = std::string(name), .request = request, .by = actor_});
 }
 
 }  // namespace carillon

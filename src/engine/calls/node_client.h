@@ -1,4 +1,4 @@
-// The client of a node: each write is a call into its next round, each question goes to the store's reader.
+// The client of a node: each write is a command that it asks for, each question goes to the store's reader.
 //
 // One that acts for somebody leaves a row in the audit trail with each write, in the same transaction, which says what
 // was changed; what changes nothing leaves none, and new jobs do not either: they carry who made them.
@@ -6,26 +6,24 @@
 
 #include <carillon/client.h>
 
-#include <functional>
 #include <span>
 #include <string>
 #include <utility>
 
 #include "core/schedules/schedule.h"
-#include "core/settings/audit_detail.h"
+#include "engine/calls/import_lines.h"
+#include "engine/commands/actor.h"
+#include "engine/commands/commands.h"
 #include "engine/round/node.h"
 
 namespace carillon {
 
 class NodeClient final : public Client {
  public:
-  explicit NodeClient(Node& node, std::string actor = {}) : node_(node), actor_(std::move(actor)) {}
+  explicit NodeClient(Node& node, std::string actor = {}) : node_(node), commands_(node), actor_{std::move(actor)} {}
   NodeClient(const NodeClient&) = delete;
   NodeClient& operator=(const NodeClient&) = delete;
   ~NodeClient() override = default;
-
-  // What a round tells and does about a job that was enqueued in it.
-  static EnqueuedJob enqueued(Round& round, const NewJob& job, const Enqueued& made);
 
   Result<EnqueuedJob> enqueue(const JobRequest& job) override;
   Result<std::vector<EnqueuedJob>> enqueue_all(std::span<const JobRequest> jobs) override;
@@ -86,24 +84,7 @@ class NodeClient final : public Client {
   Result<void> put_config(std::string_view config) override;
 
  private:
-  struct Deed {
-    std::string_view tenant;
-    std::string_view action;
-    std::string target;
-  };
-  // What was done, and what the trail says of it; nothing: it changed nothing.
-  template <typename Answer>
-  struct Done {
-    Answer answer;
-    std::optional<AuditDetail> trail;
-  };
-  // Runs `operation` in a round, and notes it if it succeeds.
-  template <typename Answer>
-  Result<Answer> write(const Deed& deed, std::function<Result<Done<Answer>>(Round&)> operation);
-  Result<void> note(const Deed& deed, const std::optional<AuditDetail>& trail);
-  AuditWord word_of(const Deed& deed) const;
-
-  Result<JobState> act(std::string_view tenant, std::string_view word, JobAction action, JobId id);
+  Result<JobState> act(std::string_view tenant, JobAction action, JobId id);
   Result<ScheduleInfo> info_of(const ScheduleRow& row);
   // That its jobs name and nobody has.
   std::vector<std::string> missing_limits_of(std::string_view tenant, const Schedule& schedule);
@@ -118,25 +99,13 @@ class NodeClient final : public Client {
     std::optional<std::int64_t> if_version;
     bool patches = false;
   };
-  Result<ImportedSubjects> import_in_parts(const ImportWork::Name& name, std::span<const ImportLine> lines);
+  Result<ImportedSubjects> import_in_parts(const ImportWork::Name& name, std::vector<ImportLine> lines);
   Result<PutSubjectAnswer> put_subject_as(std::string_view tenant, std::string_view schedule, const SubjectBody& body);
-  Result<void> put_document(DocumentKey key, std::optional<std::string_view> body);
-  enum class By : std::uint8_t { operators_own, tenant };
-  Result<void> put_settings_by(By by, std::string_view tenant, std::string_view settings);
-  Result<void> store_document(Round& round, const DocumentKey& key, std::string body, bool is_noted = true);
-  AuditWord word_of_document(const DocumentKey& key, std::string_view action) const;
+  Result<void> put_rule(DocumentKey key, std::optional<std::string_view> body);
 
   Node& node_;
-  const std::string actor_;
+  Commands commands_;
+  const Actor actor_;
 };
-
-template <typename Answer>
-Result<Answer> NodeClient::write(const Deed& deed, std::function<Result<Done<Answer>>(Round&)> operation) {
-  return node_.call<Answer>([&](Round& round) -> Result<Answer> {
-    TRY_ASSIGN(Done<Answer> done, operation(round));
-    TRY(note(deed, done.trail));
-    return std::move(done.answer);
-  });
-}
 
 }  // namespace carillon

@@ -219,7 +219,12 @@ EngineHost::EngineHost(Store& store, EngineHostOptions options)
 EngineHost::~EngineHost() = default;
 
 Node& EngineHost::node() { return parts_->node(); }
+Commands EngineHost::commands() { return Commands(parts_->node()); }
+Queries EngineHost::queries() { return Queries(parts_->node()); }
 NodeClient& EngineHost::client() { return parts_->client(); }
+NodeClient EngineHost::client_of(std::string actor) { return NodeClient(parts_->node(), std::move(actor)); }
+void EngineHost::announce(EventBody body) { parts_->node().announce(std::move(body)); }
+void EngineHost::wake() { parts_->node().bell().ring(); }
 PullClient& EngineHost::pulls() { return parts_->pulls(); }
 Counters EngineHost::counters() const { return parts_->counters(); }
 void EngineHost::handle(std::string type, Handler handler) { parts_->handle(std::move(type), std::move(handler)); }

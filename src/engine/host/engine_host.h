@@ -19,6 +19,8 @@
 
 #include "engine/attempts/thread_runner.h"
 #include "engine/calls/node_client.h"
+#include "engine/calls/queries.h"
+#include "engine/commands/commands.h"
 #include "engine/host/rehearsal.h"
 #include "engine/pulls/pull_client.h"
 #include "engine/round/node.h"
@@ -38,7 +40,7 @@ struct EngineHostOptions {
   std::function<std::unique_ptr<Runner>(std::shared_ptr<ExecutionEnvironment> environment, std::uint32_t threads)>
       make_runner;
   // Who serves which types, by tenant; nothing: whoever has a handler if the options leave the rest, else everything.
-  // Called on the driver's thread; when its answers change, `node().serving_changed` must be told.
+  // Called on the driver's thread; when its answers change, `command::ServingChanged` says so.
   Dispatcher::Serves serves;
   // What jobs of a type take besides the limits that they name; the same holds for it.
   Dispatcher::TypeLimits limits_of_type;
@@ -59,10 +61,20 @@ class EngineHost {
   // Stops, if that was not done.
   ~EngineHost();
 
-  Node& node();
+  // How others change what is kept, and how they look at it.
+  Commands commands();
+  Queries queries();
   NodeClient& client();
+  // One that acts for somebody.
+  NodeClient client_of(std::string actor);
   PullClient& pulls();
   Counters counters() const;
+  // Tells listeners of something that no round has done (`Node::announce`).
+  void announce(EventBody body);
+  // There may be something to do.
+  void wake();
+  // The engine's own, and its tests'.
+  Node& node();
 
   // Before it runs; afterwards it replaces the handler of a type, or adds one, for attempts that begin from now on. Who
   // serves which types is not asked again by that (`serves`).

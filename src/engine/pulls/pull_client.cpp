@@ -4,20 +4,14 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "engine/commands/workers.h"
+
 namespace carillon {
 
 namespace {
 
 constexpr std::size_t kLimitMax = 1000;  // jobs of one call
 constexpr Duration kWaitMax = std::chrono::hours(1);
-
-Result<void> check(const PullRequest& request) {
-  if (request.worker.empty()) return invalid_request("a worker that leases jobs must have a name");
-  if (request.lease && *request.lease <= Duration::zero()) {
-    return invalid_request("a lease must be longer than nothing");
-  }
-  return {};
-}
 
 // The same failure for each of them.
 template <typename Answer>
@@ -40,7 +34,7 @@ struct PullClient::Calls {
   }
 };
 
-PullClient::PullClient(Node& node) : node_(node), calls_(std::make_shared<Calls>()) {}
+PullClient::PullClient(Node& node) : node_(node), commands_(node), calls_(std::make_shared<Calls>()) {}
 PullClient::~PullClient() = default;
 
 std::uint64_t PullClient::lease(PullRequest request, LeaseDone done) {
@@ -58,14 +52,9 @@ std::uint64_t PullClient::lease(PullRequest request, LeaseDone done) {
     calls_->open.emplace(call->id, call);
   }
   const std::uint64_t id = call->id;
-  node_.post<void>(
-      [this, call](Round& round) -> Result<void> {
-        TRY(check(call->request));
-        return call->is_waiting() ? node_.add_pull(round, call) : Result<void>();
-      },
-      [call](const Result<void>& added) {
-        if (!added && call->begin_answer()) call->done(std::unexpected(added.error()));
-      });
+  commands_.submit(command::LeaseJobs{.call = call}, [call](const Result<void>& added) {
+    if (!added && call->begin_answer()) call->done(std::unexpected(added.error()));
+  });
   return id;
 }
 
@@ -85,34 +74,38 @@ bool PullClient::forget(std::uint64_t call) {
 
 void PullClient::extend(std::vector<PullBeat> beats, ExtendDone done) {
   const std::size_t count = beats.size();
-  node_.post<std::vector<Result<BeatAnswer>>>(
-      [this, beats = std::move(beats)](Round& round) { return node_.extend_pulled(round, beats); },
-      [count, done = std::move(done)](Result<std::vector<Result<BeatAnswer>>> answers) {
-        done(each(std::move(answers), count));
-      });
+  commands_.submit(command::ExtendLeases{.beats = std::move(beats)},
+                   [count, done = std::move(done)](Result<std::vector<Result<BeatAnswer>>> answers) {
+                     done(each(std::move(answers), count));
+                   });
 }
 
 void PullClient::settle(std::vector<PullWord> words, SettleDone done) {
   const std::size_t count = words.size();
-  node_.post<std::vector<Result<WordAnswer>>>(
-      [this, words = std::move(words)](Round& round) { return node_.settle_pulled(round, words); },
-      [count, done = std::move(done)](Result<std::vector<Result<WordAnswer>>> answers) {
-        done(each(std::move(answers), count));
-      });
+  commands_.submit(command::Report{.words = std::move(words)},
+                   [count, done = std::move(done)](Result<std::vector<Result<WordAnswer>>> answers) {
+                     done(each(std::move(answers), count));
+                   });
 }
 
 Result<EffectClaim> PullClient::claim_effect(std::string_view tenant, std::string_view key, JobId job,
                                              std::int64_t token) {
-  return node_.call<EffectClaim>([&](Round&) { return node_.store().jobs().claim_effect(tenant, key, job, token); });
+  return commands_.ask(
+      command::ClaimEffect{.tenant = std::string(tenant), .key = std::string(key), .job = job, .token = token});
 }
 
 Result<void> PullClient::effect_done(std::string_view tenant, std::string_view key, JobId job, std::int64_t token,
                                      std::string_view result) {
-  return node_.call<void>([&](Round&) { return node_.store().jobs().effect_done(tenant, key, job, token, result); });
+  return commands_.ask(command::FinishEffect{.tenant = std::string(tenant),
+                                             .key = std::string(key),
+                                             .job = job,
+                                             .token = token,
+                                             .result = std::string(result)});
 }
 
 Result<void> PullClient::effect_undone(std::string_view tenant, std::string_view key, JobId job, std::int64_t token) {
-  return node_.call<void>([&](Round&) { return node_.store().jobs().effect_undone(tenant, key, job, token); });
+  return commands_.ask(
+      command::UndoEffect{.tenant = std::string(tenant), .key = std::string(key), .job = job, .token = token});
 }
 
 std::vector<PullWorker> PullClient::workers(const std::vector<std::string>& tenants) const {

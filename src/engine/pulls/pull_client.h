@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/commands/commands.h"
 #include "engine/pulls/pull.h"
 #include "engine/round/node.h"
 
@@ -57,6 +58,7 @@ class PullClient {
   struct Calls;
 
   Node& node_;
+  Commands commands_;
   const std::shared_ptr<Calls> calls_;
 };
 

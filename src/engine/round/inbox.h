@@ -2,20 +2,16 @@
 #pragma once
 
 #include <deque>
-#include <functional>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "base/bell.h"
 #include "base/error.h"
+#include "engine/commands/call.h"
 #include "engine/round/round.h"
 
 namespace carillon {
-
-struct Call {
-  std::function<void(Round&)> run;                  // inside of the transaction
-  std::function<void(const Result<void>&)> finish;  // after it, with how the commit went
-};
 
 class Inbox {
  public:

@@ -6,8 +6,9 @@
 // it, and its memory needs no locks. Memory follows after the commit; if that fails, nothing has happened and the next
 // round tries again.
 //
-// Other threads call `call` or `post`, and handlers the port. Without a thread of its own (`Options::threaded` false) a
-// node is driven by hand, and calls are made on the spot.
+// Other threads give it commands (commands/commands.h), and handlers ask the port; `call` and `post` are the engine's
+// own. Without a thread of its own (`Options::threaded` false) a node is driven by hand, and calls are made on the
+// spot.
 #pragma once
 
 #include <atomic>
@@ -37,23 +38,13 @@
 #include "engine/ready/dispatcher.h"
 #include "engine/ready/loader.h"
 #include "engine/round/inbox.h"
+#include "engine/round/levels.h"
 #include "engine/round/round.h"
 #include "engine/upkeep/pruner.h"
 #include "engine/upkeep/rule_book.h"
 #include "store/store.h"
 
 namespace carillon {
-
-// How much there is, and how late it is.
-struct NodeLevels {
-  std::size_t ready = 0;              // queued and due: what the rows say, not what the memory may still hold
-  std::size_t in_flight = 0;          // handlers of this node that run
-  std::size_t leases = 0;             // of workers outside
-  std::optional<Instant> oldest_due;  // since when the one that waits longest is due
-  Duration planner_lag{};             // since when the planner should have planned
-  std::uint32_t max_concurrency = 0;
-  bool loaded = false;  // all due jobs are in memory
-};
 
 class Node {
  public:
@@ -170,6 +161,7 @@ class Node {
   std::size_t due_count(Instant now, std::optional<std::string_view> tenant = std::nullopt);
 
  private:
+  friend class Commands;
   class NodePort;
 
   // A word about an attempt that is to be written.
@@ -363,18 +355,7 @@ class Node {
 
 template <typename Answer>
 Call Node::make_call(std::function<Result<Answer>(Round&)> operation, std::function<void(Result<Answer>)> done) {
-  // Stays so if the round broke off before it came to this.
-  auto answer = std::make_shared<Result<Answer>>(
-      failed(ErrorCode::unavailable, "the store failed before this could be done: try again"));
-  return {.run = [answer, operation = std::move(operation)](Round& round) { *answer = operation(round); },
-          .finish =
-              [answer, done = std::move(done)](const Result<void>& committed) {
-                if (committed) {
-                  done(std::move(*answer));
-                } else {
-                  done(std::unexpected(committed.error()));
-                }
-              }};
+  return Call(std::make_unique<ClosureCall<Answer>>(std::move(operation), std::move(done)));
 }
 
 template <typename Answer>

@@ -3,15 +3,17 @@
 
 #include <charconv>
 #include <chrono>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "base/hole.h"
 #include "base/json.h"
 #include "base/json_writer.h"
 #include "core/jobs/job.h"
 #include "core/jobs/job_fields.h"
+#include "engine/commands/documents.h"
 #include "server/api/audit_word.h"
-#include "server/api/first_write.h"
 #include "server/api/query_fields.h"
 #include "server/api/services.h"
 #include "server/api/sign_in_trail.h"
@@ -63,36 +65,41 @@ DocumentKey api_key_document(const std::string& id) {
   return {.tenant = {}, .kind = std::string(kKeyKind), .name = id};
 }
 
-// Inside of a round, so that it comes wholly before or after whatever revokes the caller's key or deletes a tenant of
-// the new one. Or the refusal.
-Result<std::optional<HttpResponse>> store_api_key(Services& services, Round& round, const RouteCall& call,
-                                                  const ApiKey& key) {
-  AdminStore& admin = services.host.node().store().admin();
-  // What a key makes after it was revoked would outlast it.
-  const auto own = admin.document(api_key_document(call.caller.id));
-  if (!own && !reopened(Hole::session_outlives_key)) {
-    if (own.error().code != ErrorCode::not_found) return std::unexpected(own.error());
-    return refusal(401, "unauthorized", "the key was revoked while the call was under way");
-  }
+// Writes under all tenants of a key, so that the deletion of one comes wholly before or after it.
+Result<std::vector<std::shared_ptr<void>>> enter_tenants(Services& services, const ApiKey& key) {
+  std::vector<std::shared_ptr<void>> held;
   for (const std::string& tenant : key.tenants.names()) {
-    if (services.tenants.has(tenant)) continue;
-    return invalid_configuration(
-        fmt::format("tenants: there is no tenant {}; PUT /v1/tenants/{{tenant}} makes one", quoted(tenant)));
+    Tenants::Entered entered = services.tenants.enter(tenant);
+    if (entered.fate != Tenants::Fate::there) {
+      return invalid_configuration(
+          fmt::format("tenants: there is no tenant {}; PUT /v1/tenants/{{tenant}} makes one", quoted(tenant)));
+    }
+    held.push_back(std::move(entered.held));
   }
-  TRY(admin.put_document({.key = api_key_document(key.id), .body = write_key(key)},
-                         word_of(call.caller, "", "key.make", key.id)));
-  round.on_commit.emplace_back([&services, key] { services.keys.put(key); });
-  return std::nullopt;
+  return held;
 }
 
 Result<HttpResponse> make_api_key(Services& services, const RouteCall& call) {
   NewKey made = make_key("", Scope::read, services.now());
   TRY_ASSIGN(made.key, read_key_request(call, made.key));
-  TRY_ASSIGN(auto refused, services.host.node().call<std::optional<HttpResponse>>(
-                               [&](Round& round) { return store_api_key(services, round, call, made.key); }));
-  if (refused) return *std::move(refused);
+  const auto revoked = [] { return refusal(401, "unauthorized", "the key was revoked while the call was under way"); };
+  const auto entered = enter_tenants(services, made.key);
+  // Who is not known any more is told that, whatever is wrong with the new key.
+  if (!entered && !services.keys.find(call.caller.id)) return revoked();
+  if (!entered) return std::unexpected(entered.error());
+  const ApiKey& key = made.key;
+  command::PutWhileThere put{.put = {.key = api_key_document(key.id),
+                                     .body = write_key(key),
+                                     .word = word_of(call.caller, "", "key.make", key.id)},
+                             .needed = std::nullopt};
+  // What a key makes after it was revoked would outlast it.
+  if (!reopened(Hole::session_outlives_key)) put.needed = api_key_document(call.caller.id);
+  TRY_ASSIGN(const bool is_put, services.host.commands().ask(std::move(put), [&](const Result<bool>& stored) {
+    if (stored && *stored) services.keys.put(key);
+  }));
+  if (!is_put) return revoked();
   JsonObject answer;
-  answer.text("id", made.key.id).text("key", made.text);
+  answer.text("id", key.id).text("key", made.text);
   return json_answer(201, answer.str());
 }
 
@@ -107,12 +114,11 @@ Result<HttpResponse> delete_key(Services& services, const RouteCall& call) {
   const std::string& id = call.params.front();
   if (!services.keys.find(id)) return failed(ErrorCode::not_found, fmt::format("there is no key {}", quoted(id)));
   if (id == call.caller.id) return failed(ErrorCode::conflict, "a key cannot delete itself: use another admin key");
-  Node& node = services.host.node();
-  TRY(node.call<void>([&](Round& round) -> Result<void> {
-    TRY(node.store().admin().delete_document(api_key_document(id), word_of(call.caller, "", "key.delete", id)));
-    round.on_commit.emplace_back([&services, id] { services.keys.remove(id); });
-    return {};
-  }));
+  TRY(services.host.commands().ask(
+      command::DeleteDocument{.key = api_key_document(id), .word = word_of(call.caller, "", "key.delete", id)},
+      [&](const Result<void>& deleted) {
+        if (deleted) services.keys.remove(id);
+      }));
   return HttpResponse{.status = 204};
 }
 
@@ -124,7 +130,7 @@ Result<HttpResponse> list_audit(Services& services, const RouteCall& call) {
   TRY_ASSIGN(const std::int64_t before, fields.integer("cursor", INT64_MAX, 0, INT64_MAX));
   TRY(fields.finish());
   TRY_ASSIGN(const std::vector<AuditRow> rows,
-             services.store.reader().audit(call.reach.owner(), before, static_cast<std::size_t>(limit)));
+             services.queries().audit(call.reach.owner(), before, static_cast<std::size_t>(limit)));
   JsonArray items;
   for (const AuditRow& row : rows) {
     JsonObject item;

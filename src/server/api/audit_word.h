@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/commands/actor.h"
 #include "server/auth/caller.h"
-#include "store/rows.h"
 
 namespace carillon::server {
 

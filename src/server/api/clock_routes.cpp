@@ -8,6 +8,7 @@
 #include "core/jobs/job_fields.h"
 #include "core/settings/audit_detail.h"
 #include "core/triggers/trigger.h"
+#include "engine/commands/documents.h"
 #include "server/api/query_fields.h"
 #include "server/api/services.h"
 
@@ -56,16 +57,17 @@ Result<Rehearsal::Move> read_move(const std::string& text) {
 }
 
 // Who moved it, and how far. A move that led nowhere leaves nothing.
-void note_move(Node& node, const std::string& actor, Instant from, Instant to, std::function<void(Result<void>)> done) {
+void note_move(EngineHost& host, const std::string& actor, Instant from, Instant to,
+               std::function<void(Result<void>)> done) {
   JsonObject before;
   before.text("now", format_instant(from));
   JsonObject after;
   after.text("now", format_instant(to));
   const auto detail = changed_fields(before.str(), after.str());
   if (!detail) return done({});
-  const AuditWord word{.tenant = {}, .actor = actor, .action = "clock.move", .target = "clock"};
-  node.post<void>(
-      [&node, word, detail = *detail](Round& /*round*/) { return node.store().admin().append_audit(word, detail); },
+  host.commands().submit(
+      command::AppendAudit{.word = {.tenant = {}, .actor = actor, .action = "clock.move", .target = "clock"},
+                           .detail = *detail},
       std::move(done));
 }
 
@@ -73,15 +75,15 @@ void move_clock(Services& services, const RouteCall& call) {
   if (services.rehearsal == nullptr) return call.reply->send(refusal(not_rehearsing().error(), "clock"));
   auto move = read_move(call.request.body);
   if (!move) return call.reply->send(refusal(move.error(), "clock"));
-  Node& node = services.host.node();
-  services.rehearsal->move(*move, [&node, from = services.now(), actor = call.caller.actor(),
+  EngineHost& host = services.host;
+  services.rehearsal->move(*move, [&host, from = services.now(), actor = call.caller.actor(),
                                    reply = call.reply](const Result<Instant>& now) {
     if (!now) return reply->send(refusal(now.error(), "clock"));
-    note_move(node, actor, from, *now, [reply, to = *now](const Result<void>& noted) {
+    note_move(host, actor, from, *now, [reply, to = *now](const Result<void>& noted) {
       reply->send(noted ? json_answer(200, now_json(to)) : refusal(noted.error(), "clock"));
     });
   });
-  node.bell().ring();
+  host.wake();
 }
 
 }  // namespace

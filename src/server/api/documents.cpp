@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "engine/commands/documents.h"
 #include "server/api/audit_word.h"
 
 namespace carillon::server {
@@ -17,21 +18,16 @@ DocumentKey key_of(const RouteCall& call, std::string_view kind) {
 }  // namespace
 
 Result<void> put_document(Services& services, const RouteCall& call, std::string_view kind, std::string body) {
-  Node& node = services.host.node();
-  TRY(node.call<Document>([&](Round& /*round*/) {
-    return node.store().admin().put_document(
-        {.key = key_of(call, kind), .body = std::move(body)},
-        word_of(call.caller, call.tenant(), fmt::format("{}.put", kind), call.params[1]));
-  }));
-  return {};
+  return services.host.commands().ask(
+      command::PutDocument{.key = key_of(call, kind),
+                           .body = std::move(body),
+                           .word = word_of(call.caller, call.tenant(), fmt::format("{}.put", kind), call.params[1])});
 }
 
 Result<void> delete_document(Services& services, const RouteCall& call, std::string_view kind) {
-  Node& node = services.host.node();
-  return node.call<void>([&](Round& /*round*/) {
-    return node.store().admin().delete_document(
-        key_of(call, kind), word_of(call.caller, call.tenant(), fmt::format("{}.delete", kind), call.params[1]));
-  });
+  return services.host.commands().ask(command::DeleteDocument{
+      .key = key_of(call, kind),
+      .word = word_of(call.caller, call.tenant(), fmt::format("{}.delete", kind), call.params[1])});
 }
 
 }  // namespace carillon::server

@@ -4,21 +4,9 @@
 
 #include <utility>
 
-namespace carillon::server {
+#include "engine/commands/tenants.h"
 
-Result<void> store_tenant(Services& services, Round& round, const std::string& tenant, const std::string& actor) {
-  if (services.tenants.has(tenant)) return {};
-  if (services.tenants.is_being_deleted(tenant)) {
-    return failed(ErrorCode::conflict, fmt::format("tenant {} is being deleted", quoted(tenant)));
-  }
-  Node& node = services.host.node();
-  const DocumentKey key{.tenant = tenant, .kind = std::string(kTenantKind), .name = {}};
-  TRY(node.store().admin().put_document(
-      {.key = key, .body = "{}"},
-      AuditWord{.tenant = tenant, .actor = actor, .action = "tenant.make", .target = tenant}));
-  node.apply_document(round, key, "{}");  // of global limits something is kept for it from now on
-  return {};
-}
+namespace carillon::server {
 
 namespace {
 
@@ -32,14 +20,18 @@ class FirstWriteReply final : public ReplySink {
 
   void send(HttpResponse response) override {
     if (response.status >= 300) return reply_->send(std::move(response));
-    services_.host.node().post<void>(
-        [&services = services_, tenant = tenant_, actor = actor_](Round& round) {
-          return store_tenant(services, round, tenant, actor);  // another call may have been the first
-        },
-        [&services = services_, tenant = tenant_, reply = reply_, response = std::move(response)](Result<void> made) {
+    if (services_.tenants.has(tenant_)) return reply_->send(std::move(response));  // another call was the first
+    if (services_.tenants.is_being_deleted(tenant_)) {
+      const auto goes = failed(ErrorCode::conflict, fmt::format("tenant {} is being deleted", quoted(tenant_)));
+      return reply_->send(refusal(goes.error(), "tenant"));
+    }
+    services_.host.commands().submit(
+        command::MakeTenant{.key = {.tenant = tenant_, .kind = std::string(kTenantKind), .name = {}}, .by = {actor_}},
+        [&services = services_, tenant = tenant_, reply = reply_,
+         response = std::move(response)](const Result<void>& made) mutable {
           if (!made) return reply->send(refusal(made.error(), "tenant"));
           services.tenants.add(tenant);
-          reply->send(response);
+          reply->send(std::move(response));
         });
   }
   std::shared_ptr<Stream> stream(HttpResponse head) override { return reply_->stream(std::move(head)); }
@@ -62,6 +54,10 @@ class WritingReply final : public ReplySink {
 
   void send(HttpResponse response) override {
     reply_->send(std::move(response));
+    held_.reset();
+  }
+  void send_made(Make make, std::size_t bytes) override {
+    reply_->send_made(std::move(make), bytes);
     held_.reset();
   }
   std::shared_ptr<Stream> stream(HttpResponse head) override { return reply_->stream(std::move(head)); }

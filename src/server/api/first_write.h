@@ -10,9 +10,6 @@
 
 namespace carillon::server {
 
-// Inside of a round; nothing, if it is there. Who calls adds it to the services' tenants once the round is committed.
-Result<void> store_tenant(Services& services, Round& round, const std::string& tenant, const std::string& actor);
-
 // A reply that lets a success through when `tenant` exists. `actor` is who made it. The services must outlive it.
 Reply making_tenant(Services& services, std::string tenant, std::string actor, Reply reply);
 

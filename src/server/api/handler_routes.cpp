@@ -5,6 +5,7 @@
 
 #include "base/json_writer.h"
 #include "core/jobs/job.h"
+#include "engine/commands/documents.h"
 #include "server/api/documents.h"
 #include "server/api/query_fields.h"
 #include "server/api/quota_use.h"
@@ -35,10 +36,8 @@ Result<HttpResponse> put_handler(Services& services, const RouteCall& call) {
   TRY_ASSIGN(WebhookConfig given, parse_webhook(call.request.body, *services.guard.get()));
   const std::optional<WebhookConfig> before = services.handlers.webhook(call.tenant(), type);
   // In a round: right after a start the limits have to be read first.
-  Node& node = services.host.node();
-  TRY(node.call<void>([&](Round& /*round*/) {
-    return node.rules().check_limits(call.tenant(), given.limits, before ? before->limits : std::vector<std::string>());
-  }));
+  TRY(services.host.commands().ask(command::CheckLimits{
+      .tenant = call.tenant(), .names = given.limits, .before = before ? before->limits : std::vector<std::string>()}));
   TRY_ASSIGN(auto refused, thing_over_quota(services, call.tenant(), Quota::handlers, !before));
   if (refused) return *std::move(refused);
   const bool makes_secret = given.signing.secret.empty() && !before;

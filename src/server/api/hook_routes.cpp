@@ -9,6 +9,7 @@
 #include "base/json_writer.h"
 #include "core/jobs/job.h"
 #include "core/jobs/job_fields.h"
+#include "engine/commands/schedules.h"
 #include "server/api/documents.h"
 #include "server/api/hook_config.h"
 #include "server/api/query_fields.h"
@@ -93,34 +94,22 @@ Result<HttpResponse> push(Services& services, const RouteCall& call) {
   if (id.size() > kWebhookIdBytesMax) {
     return invalid_request(fmt::format("webhook-id may have {} bytes, not {}", kWebhookIdBytesMax, id.size()));
   }
-  TRY(services.host.node().rules().check_enabled());
+  TRY(services.queries().rules().check_enabled());
   TRY_ASSIGN(const HookPush said, read_push(*hook, call.request.body));
   if (auto refused = job_over_quota(services, call.tenant())) return *std::move(refused);
   JsonObject about;
   about.text("name", name).text("webhook_id", id);
   if (hook->subject) about.text("subject", said.subject);
-  Node& node = services.host.node();
-  TRY_ASSIGN(const EnqueuedJob made, node.call<EnqueuedJob>([&](Round& round) -> Result<EnqueuedJob> {
-    TRY_ASSIGN(const bool fans_out, node.planner().fans_out(call.tenant(), hook->schedule));
-    JsonObject meta;
-    meta.raw("hook", about.str());
-    Client::TriggerOptions options{.payload = {}, .priority = hook->priority, .subject = {}};
-    // A subject's job has a payload of its own, to which the push is added; a schedule alone gets what was pushed.
-    std::string pushed;
-    if (fans_out) {
-      options.subject = said.subject;
-      pushed = fmt::format(R"({{"push":{}}})", call.request.body);
-    } else {
-      options.payload = call.request.body;
-    }
-    return node.planner().trigger(round, call.tenant(), hook->schedule, options,
-                                  {.key = fmt::format("hook:{}:{}", name, id),
-                                   .said = call.request.body,
-                                   .created_by = fmt::format("hook:{}", name),
-                                   .meta = meta.str(),
-                                   .payload = std::move(pushed),
-                                   .expected_at = said.expected_at});
-  }));
+  TRY_ASSIGN(const EnqueuedJob made,
+             services.host.commands().ask(command::PushToSchedule{.tenant = call.tenant(),
+                                                                  .schedule = hook->schedule,
+                                                                  .body = call.request.body,
+                                                                  .subject = said.subject,
+                                                                  .priority = hook->priority,
+                                                                  .key = fmt::format("hook:{}:{}", name, id),
+                                                                  .created_by = fmt::format("hook:{}", name),
+                                                                  .about = about.str(),
+                                                                  .expected_at = said.expected_at}));
   // Who pushes learns which job it became, not what else is in it.
   JsonObject answer;
   answer.text("id", format_job_id(made.id)).boolean("deduplicated", made.deduplicated);

@@ -16,7 +16,7 @@
 #include "base/json.h"
 #include "core/jobs/job.h"
 #include "core/settings/job_defaults.h"
-#include "store/job_store.h"
+#include "engine/commands/jobs.h"
 
 namespace carillon::server {
 

@@ -2,14 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <memory>
 #include <utility>
 
 #include "base/json.h"
 #include "base/json_writer.h"
 #include "core/jobs/job_fields.h"
 #include "core/jobs/job_state.h"
-#include "engine/calls/trail.h"
+#include "engine/commands/jobs.h"
 #include "server/api/job_body.h"
 #include "server/api/query_fields.h"
 #include "server/api/quota_use.h"
@@ -36,44 +36,19 @@ std::string with_deduplicated(std::string job, bool deduplicated) {
 // ---- Making jobs --------------------------------------------------------------------------------------------------
 
 // Who makes jobs at the page. Those that programs make carry who made them, and that is enough.
-struct ByHand {
-  std::string tenant;
-  std::string actor;
-};
+Actor by_hand(const RouteCall& call) { return {call.caller.by_session() ? call.caller.actor() : std::string()}; }
 
-std::optional<ByHand> by_hand(const RouteCall& call) {
-  if (!call.caller.by_session()) return std::nullopt;
-  return ByHand{.tenant = call.tenant(), .actor = call.caller.actor()};
-}
-
-Result<void> note_by_hand(Node& node, const ByHand& who, std::string target, const AuditDetail& detail) {
-  return node.store().admin().append_audit(
-      {.tenant = who.tenant, .actor = who.actor, .action = "job.make", .target = std::move(target)}, detail);
-}
-
-struct Made {
-  Enqueued enqueued;
-  Instant now;
-  bool over_quota = false;  // then nothing was made
-};
-
-struct MadeBatch {
-  std::vector<Enqueued> enqueued;
-  bool over_quota = false;  // then nothing was made
-};
-
-// One that could never start. Of one with a key the first call may have been in time, whose answer was lost: what it
-// made is found by the key.
-Result<void> check_deadline(JobStore& jobs, const NewJob& job, Instant now) {
-  if (!job.deadline || *job.deadline > now) return {};
-  if (job.options.idempotency_key) {
-    const auto known = jobs.key_holder(
-        {.tenant = job.tenant, .type = job.type, .key = *job.options.idempotency_key, .said = job.payload});
-    if (!known || *known) return {};
-  }
-  auto refused = invalid_configuration(
-      fmt::format("deadline {} is past: the job would end as cutoff_reached at once", format_instant(*job.deadline)));
-  return std::unexpected(about_field("deadline", std::move(refused).error()));
+// The job that was there already.
+void answer_known_job(Services& services, RouteCall call, JobId id) {
+  const Reply reply = call.reply;
+  const std::string actor = call.caller.actor();
+  const bool taken = services.pool.run(actor, [&services, call = std::move(call), id] {
+    answer(call, "job", [&]() -> Result<HttpResponse> {
+      TRY_ASSIGN(const JobInfo info, services.host.client().job(call.tenant(), id));
+      return json_answer(200, with_deduplicated(to_json(info), true));
+    });
+  });
+  if (!taken) reply->send(too_many_wait());
 }
 
 void post_job(Services& services, RouteCall call) {
@@ -83,42 +58,27 @@ void post_job(Services& services, RouteCall call) {
     TRY_ASSIGN(JobBody job, read_job_body(call.request.body, json,
                                           {.tenant = call.tenant(),
                                            .created_by = actor,
-                                           .defaults = services.host.node().rules().job_defaults()}));
+                                           .defaults = services.queries().rules().job_defaults()}));
     return job;
   }();
   if (!body) return call.reply->send(refusal(body.error(), "job"));
-  auto charge = std::make_shared<JobCharge>(services.quotas, call.tenant());
+  auto charge = std::make_unique<JobCharge>(services.quotas, call.tenant());
   if (auto refused = charge->charge({&*body, 1})) return call.reply->send(*std::move(refused));
-  auto wanted = std::make_shared<JobBody>(*std::move(body));
-  const std::optional<ByHand> who = by_hand(call);
-  Node& node = services.host.node();
-  node.post<Made>(
-      [&node, wanted, who, charge](Round& round) -> Result<Made> {
-        TRY_ASSIGN(const bool may, charge->look_again(node.store().jobs(), {wanted.get(), 1}));
-        if (!may) return Made{.enqueued = {}, .now = round.now, .over_quota = true};
-        TRY(node.rules().check_limits(wanted->job.tenant, wanted->job.options.limits));
-        TRY(check_deadline(node.store().jobs(), wanted->job, round.now));
-        if (wanted->delay) wanted->job.run_at = add_clamped(round.now, *wanted->delay);
-        TRY_ASSIGN(const Enqueued made, std::move(node.store().jobs().enqueue(std::array{wanted->job}).front()));
-        NodeClient::enqueued(round, wanted->job, made);
-        if (who) TRY(note_by_hand(node, *who, format_job_id(made.id), trail_of(wanted->job, made)));
-        return Made{.enqueued = made, .now = round.now};
-      },
-      [&services, wanted, charge, call = std::move(call)](Result<Made> made) {
-        charge->made(made && !made->over_quota && !made->enqueued.deduplicated ? 1 : 0);
-        if (made && made->over_quota) return call.reply->send(charge->refusal());
-        if (!made) return call.reply->send(refusal(made.error(), "job"));
-        if (!made->enqueued.deduplicated) {
-          const JobInfo info = info_of_new(wanted->job, made->enqueued, made->now);
-          return call.reply->send(json_answer(201, with_deduplicated(to_json(info), false)));
-        }
-        const bool taken = services.pool.run(call.caller.actor(), [&services, call, id = made->enqueued.id] {
-          answer(call, "job", [&]() -> Result<HttpResponse> {
-            TRY_ASSIGN(const JobInfo info, services.host.client().job(call.tenant(), id));
-            return json_answer(200, with_deduplicated(to_json(info), true));
-          });
-        });
-        if (!taken) call.reply->send(too_many_wait());
+  command::EnqueueJob enqueue{
+      .job = std::move(body->job), .delay = body->delay, .new_max = charge->new_max(), .by_hand = by_hand(call)};
+  services.host.commands().submit(
+      std::move(enqueue), [&services, charge = std::move(charge), call = std::move(call)](
+                              Result<command::EnqueueJob::Answer> answer, command::EnqueueJob sent) mutable {
+        charge->made(answer && !answer->over_quota && !answer->made.deduplicated ? 1 : 0);
+        if (answer && answer->over_quota) return call.reply->send(charge->refusal());
+        if (!answer) return call.reply->send(refusal(answer.error(), "job"));
+        if (answer->made.deduplicated) return answer_known_job(services, std::move(call), answer->made.id);
+        const std::size_t bytes = sent.job.payload.size() + sent.job.options.meta.size();
+        call.reply->send_made(
+            [job = std::move(sent.job), made = std::move(answer->made), now = answer->now] {
+              return json_answer(201, with_deduplicated(to_json(info_of_new(job, made, now)), false));
+            },
+            bytes);
       });
 }
 
@@ -138,45 +98,29 @@ void post_batch(Services& services, RouteCall call) {
   const std::string actor = call.caller.actor();
   auto read = read_job_batch(
       call.request.body,
-      {.tenant = call.tenant(), .created_by = actor, .defaults = services.host.node().rules().job_defaults()},
-      [&services] { return services.store.jobs().new_job_id(); });
+      {.tenant = call.tenant(), .created_by = actor, .defaults = services.queries().rules().job_defaults()},
+      [&services] { return services.queries().new_job_id(); });
   if (!read) return call.reply->send(refusal(read.error(), "job"));
-  auto charge = std::make_shared<JobCharge>(services.quotas, call.tenant());
+  auto charge = std::make_unique<JobCharge>(services.quotas, call.tenant());
   if (auto refused = charge->charge(*read)) return call.reply->send(*std::move(refused));
-  auto wanted = std::make_shared<std::vector<JobBody>>(*std::move(read));
   call.request.body.clear();
-  const std::optional<ByHand> who = by_hand(call);
-  Node& node = services.host.node();
-  node.post<MadeBatch>(
-      [&node, wanted, who, charge](Round& round) -> Result<MadeBatch> {
-        TRY_ASSIGN(const bool may, charge->look_again(node.store().jobs(), *wanted));
-        if (!may) return MadeBatch{.enqueued = {}, .over_quota = true};
-        std::vector<NewJob> jobs;
-        jobs.reserve(wanted->size());
-        for (std::size_t i = 0; i < wanted->size(); ++i) {
-          JobBody& body = (*wanted)[i];
-          if (auto known = node.rules().check_limits(body.job.tenant, body.job.options.limits); !known) {
-            known.error().field = fmt::format("jobs[{}].limits", i);
-            return std::unexpected(std::move(known).error());
-          }
-          if (auto in_time = check_deadline(node.store().jobs(), body.job, round.now); !in_time) {
-            in_time.error().field = fmt::format("jobs[{}].deadline", i);
-            return std::unexpected(std::move(in_time).error());
-          }
-          if (body.delay) body.job.run_at = add_clamped(round.now, *body.delay);
-          jobs.push_back(std::move(body.job));
-        }
-        TRY_ASSIGN(std::vector<Enqueued> made, node.store().jobs().enqueue_all(jobs));
-        for (std::size_t i = 0; i < made.size(); ++i) NodeClient::enqueued(round, jobs[i], made[i]);
-        if (who) TRY(note_by_hand(node, *who, "batch", trail_of_batch(jobs)));
-        return MadeBatch{.enqueued = std::move(made)};
-      },
-      [reply = call.reply, charge](const Result<MadeBatch>& made) {
-        const auto is_new = [](const Enqueued& one) { return !one.deduplicated; };
-        charge->made(made ? static_cast<std::size_t>(std::ranges::count_if(made->enqueued, is_new)) : 0);
-        if (made && made->over_quota) return reply->send(charge->refusal());
-        reply->send(made ? json_answer(201, to_json(made->enqueued)) : refusal(made.error(), "job"));
-      });
+  command::EnqueueBatch enqueue{
+      .tenant = call.tenant(), .jobs = {}, .delays = {}, .new_max = charge->new_max(), .by_hand = by_hand(call)};
+  enqueue.jobs.reserve(read->size());
+  enqueue.delays.reserve(read->size());
+  for (JobBody& body : *read) {
+    enqueue.jobs.push_back(std::move(body.job));
+    enqueue.delays.push_back(body.delay);
+  }
+  services.host.commands().submit(std::move(enqueue), [reply = call.reply, charge = std::move(charge)](
+                                                          Result<command::EnqueueBatch::Answer> answer) {
+    const auto is_new = [](const Enqueued& one) { return !one.deduplicated; };
+    charge->made(answer ? static_cast<std::size_t>(std::ranges::count_if(answer->made, is_new)) : 0);
+    if (answer && answer->over_quota) return reply->send(charge->refusal());
+    if (!answer) return reply->send(refusal(answer.error(), "job"));
+    const std::size_t bytes = answer->made.size() * sizeof(Enqueued);
+    reply->send_made([made = std::move(answer->made)] { return json_answer(201, to_json(made)); }, bytes);
+  });
 }
 
 // ---- Looking ------------------------------------------------------------------------------------------------------

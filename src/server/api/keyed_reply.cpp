@@ -24,6 +24,11 @@ class KeyedReply final : public ReplySink, public std::enable_shared_from_this<K
     reply_->send(std::move(response));
   }
 
+  void send_made(Make make, std::size_t bytes) override {
+    close();
+    reply_->send_made(std::move(make), bytes);
+  }
+
   std::shared_ptr<Stream> stream(HttpResponse head) override {
     std::shared_ptr<Stream> stream = reply_->stream(std::move(head));
     if (!stream) return stream;

@@ -23,7 +23,7 @@ PullSender sender_of(const Services& services, const RouteCall& call) {
   return {.tenants = call.reach.tenants(),
           .is_of_all_tenants = call.caller.tenants.is_all(),
           .actor = call.caller.actor(),
-          .defaults = services.host.node().rules().job_defaults()};
+          .defaults = services.queries().rules().job_defaults()};
 }
 
 HttpResponse told(const Error& error) { return refusal(error, "job"); }
@@ -43,6 +43,12 @@ Result<std::string> leased_body(std::vector<PulledJob> jobs, const ItemFields& f
   return body;
 }
 
+std::size_t bytes_of(const std::vector<PulledJob>& jobs) {
+  std::size_t bytes = jobs.size() * sizeof(PulledJob);
+  for (const PulledJob& one : jobs) bytes += one.job.payload.size() + one.job.options.size() + one.job.detail.size();
+  return bytes;
+}
+
 void lease(Services& services, const RouteCall& call) {
   auto body = read_lease_request(call.request.body, sender_of(services, call));
   if (!body) return call.reply->send(refusal(body.error(), "job"));
@@ -53,9 +59,13 @@ void lease(Services& services, const RouteCall& call) {
           return reply->send(busy_response(429, "too_many_filters", jobs.error().message));
         }
         if (!jobs) return reply->send(told(jobs.error()));
-        auto answer = leased_body(*std::move(jobs), fields);
-        if (!answer) return reply->send(told(answer.error()));
-        reply->send(json_answer(200, *std::move(answer)));
+        const std::size_t bytes = bytes_of(*jobs);
+        reply->send_made(
+            [jobs = *std::move(jobs), fields]() mutable {
+              auto answer = leased_body(std::move(jobs), fields);
+              return answer ? json_answer(200, *std::move(answer)) : told(answer.error());
+            },
+            bytes);
       });
   reply->on_gone([&services, number] { services.host.pulls().forget(number); });
 }
@@ -100,8 +110,12 @@ void say(Services& services, const RouteCall& call, std::string_view kind) {
   }();
   if (!word) return call.reply->send(refusal(word.error(), "job"));
   services.host.pulls().settle({*std::move(word)}, [reply = call.reply](std::vector<Result<WordAnswer>> answers) {
-    const Result<WordAnswer>& answer = answers.front();
-    reply->send(answer ? json_answer(200, to_json(*answer)) : told(answer.error()));
+    const std::size_t bytes = sizeof(WordAnswer);
+    reply->send_made(
+        [answer = std::move(answers.front())] {
+          return answer ? json_answer(200, to_json(*answer)) : told(answer.error());
+        },
+        bytes);
   });
 }
 
@@ -116,14 +130,19 @@ void settle_many(Services& services, const RouteCall& call) {
   auto read = read_words(call.request.body, sender_of(services, call));
   if (!read) return call.reply->send(refusal(read.error(), "job"));
   services.host.pulls().settle(std::move(read->words), [reply = call.reply, ids = std::move(read->ids)](
-                                                           std::vector<Result<WordAnswer>> answers) {
-    JsonArray items;
-    for (std::size_t i = 0; i < answers.size(); ++i) {
-      items.raw(answers[i] ? to_json(*answers[i]) : refused_item(ids[i], answers[i].error()));
-    }
-    JsonObject answer;
-    answer.raw("items", items.str());
-    reply->send(json_answer(200, answer.str()));
+                                                           std::vector<Result<WordAnswer>> answers) mutable {
+    const std::size_t bytes = answers.size() * sizeof(answers.front());
+    reply->send_made(
+        [answers = std::move(answers), ids = std::move(ids)] {
+          JsonArray items;
+          for (std::size_t i = 0; i < answers.size(); ++i) {
+            items.raw(answers[i] ? to_json(*answers[i]) : refused_item(ids[i], answers[i].error()));
+          }
+          JsonObject answer;
+          answer.raw("items", items.str());
+          return json_answer(200, answer.str());
+        },
+        bytes);
   });
 }
 
@@ -153,8 +172,12 @@ void beat(Services& services, const RouteCall& call) {
   }();
   if (!read) return call.reply->send(refusal(read.error(), "job"));
   services.host.pulls().extend({*std::move(read)}, [reply = call.reply](std::vector<Result<BeatAnswer>> answers) {
-    const Result<BeatAnswer>& answer = answers.front();
-    reply->send(answer ? json_answer(200, to_json(*answer)) : told(answer.error()));
+    const std::size_t bytes = sizeof(BeatAnswer);
+    reply->send_made(
+        [answer = std::move(answers.front())] {
+          return answer ? json_answer(200, to_json(*answer)) : told(answer.error());
+        },
+        bytes);
   });
 }
 
@@ -162,20 +185,25 @@ void extend_many(Services& services, const RouteCall& call) {
   auto read = read_beats(call.request.body, sender_of(services, call));
   if (!read) return call.reply->send(refusal(read.error(), "job"));
   services.host.pulls().extend(std::move(read->beats), [reply = call.reply, ids = std::move(read->ids)](
-                                                           std::vector<Result<BeatAnswer>> answers) {
-    JsonArray items;
-    for (std::size_t i = 0; i < answers.size(); ++i) {
-      if (!answers[i]) {
-        items.raw(refused_item(ids[i], answers[i].error()));
-        continue;
-      }
-      std::string item = to_json(*answers[i]);
-      item.replace(0, 1, fmt::format(R"({{"id":{},)", json_string(ids[i])));
-      items.raw(item);
-    }
-    JsonObject answer;
-    answer.raw("items", items.str());
-    reply->send(json_answer(200, answer.str()));
+                                                           std::vector<Result<BeatAnswer>> answers) mutable {
+    const std::size_t bytes = answers.size() * sizeof(answers.front());
+    reply->send_made(
+        [answers = std::move(answers), ids = std::move(ids)] {
+          JsonArray items;
+          for (std::size_t i = 0; i < answers.size(); ++i) {
+            if (!answers[i]) {
+              items.raw(refused_item(ids[i], answers[i].error()));
+              continue;
+            }
+            std::string item = to_json(*answers[i]);
+            item.replace(0, 1, fmt::format(R"({{"id":{},)", json_string(ids[i])));
+            items.raw(item);
+          }
+          JsonObject answer;
+          answer.raw("items", items.str());
+          return json_answer(200, answer.str());
+        },
+        bytes);
   });
 }
 

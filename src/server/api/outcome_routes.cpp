@@ -24,9 +24,9 @@ constexpr std::array<std::string_view, 7> kOutcomes{"success",   "cutoff_reached
 
 // By the schedule's own clock.
 Result<std::string> today(Services& services, const RouteCall& call) {
-  TRY_ASSIGN(const ScheduleRow row, services.store.reader().kept_schedule(call.tenant(), call.params[1]));
+  TRY_ASSIGN(const ScheduleRow row, services.queries().kept_schedule(call.tenant(), call.params[1]));
   TRY_ASSIGN(const Schedule schedule, parse_schedule(row.definition));
-  TRY_ASSIGN(const Zone zone, zone_of(schedule, {}, services.host.node().rules().zone_of(call.tenant())));
+  TRY_ASSIGN(const Zone zone, zone_of(schedule, {}, services.queries().rules().zone_of(call.tenant())));
   return format_date(std::chrono::floor<std::chrono::days>(zone.to_local(services.now())));
 }
 

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "base/json_writer.h"
+#include "engine/commands/documents.h"
 #include "server/api/audit_word.h"
 #include "server/api/query_fields.h"
 #include "server/api/quota_use.h"
@@ -38,15 +39,12 @@ Result<HttpResponse> get_quotas(Services& services, const RouteCall& call) {
 
 Result<HttpResponse> put_quotas(Services& services, const RouteCall& call) {
   const DocumentKey key = quotas_key(call);
-  const auto known = services.store.reader().document(key);
+  const auto known = services.queries().document(key);
   if (!known && known.error().code != ErrorCode::not_found) return std::unexpected(known.error());
   TRY_ASSIGN(const std::string merged, merged_quotas(call.request.body, known ? known->body : "{}"));
   TRY_ASSIGN(const Quotas quotas, read_quotas(merged));
-  Node& node = services.host.node();
-  TRY(node.call<Document>([&](Round& /*round*/) {
-    return node.store().admin().put_document({.key = key, .body = merged},
-                                             word_of(call.caller, call.tenant(), "quotas.put", call.tenant()));
-  }));
+  TRY(services.host.commands().ask(command::PutDocument{
+      .key = key, .body = merged, .word = word_of(call.caller, call.tenant(), "quotas.put", call.tenant())}));
   services.quotas.put(call.tenant(), quotas);
   TRY(count_tenant(services, call.tenant()));
   return show_quotas(services, call);

@@ -50,7 +50,7 @@ Result<ScheduleCounts> count_schedules(Services& services, const std::string& te
   ScheduleCounts counts;
   std::string after;
   while (true) {
-    TRY_ASSIGN(const std::vector<ScheduleRow> rows, services.store.reader().schedules(tenant, after, kPageMax));
+    TRY_ASSIGN(const std::vector<ScheduleRow> rows, services.queries().schedules(tenant, after, kPageMax));
     for (const ScheduleRow& row : rows) {
       ++counts.schedules;
       counts.subjects += row.subjects;
@@ -64,7 +64,7 @@ Result<std::int64_t> count_documents(Services& services, const std::string& tena
   std::int64_t count = 0;
   std::string after;
   while (true) {
-    TRY_ASSIGN(const std::vector<Document> some, services.store.reader().documents(tenant, kind, after, kPageMax));
+    TRY_ASSIGN(const std::vector<Document> some, services.queries().documents(tenant, kind, after, kPageMax));
     count += std::ssize(some);
     if (some.empty()) return count;
     after = some.back().key.name;
@@ -73,7 +73,7 @@ Result<std::int64_t> count_documents(Services& services, const std::string& tena
 
 Result<QuotaBook::Counted> count_in_store(Services& services, const std::string& tenant) {
   QuotaBook::Counted counted;
-  TRY_ASSIGN(const std::vector<StateCount> counts, services.store.reader().counts(tenant));
+  TRY_ASSIGN(const std::vector<StateCount> counts, services.queries().counts(tenant));
   std::set<std::string> queues;
   for (const StateCount& one : counts) {
     if (one.count <= 0) continue;
@@ -83,8 +83,7 @@ Result<QuotaBook::Counted> count_in_store(Services& services, const std::string&
   // What is set of a queue is there too, jobs or not.
   std::string after;
   while (true) {
-    TRY_ASSIGN(const std::vector<Document> some,
-               services.store.reader().documents(tenant, kQueueKind, after, kPageMax));
+    TRY_ASSIGN(const std::vector<Document> some, services.queries().documents(tenant, kQueueKind, after, kPageMax));
     if (some.empty()) break;
     for (const Document& one : some) queues.insert(one.key.name);
     after = some.back().key.name;
@@ -103,7 +102,7 @@ Result<bool> has_room_for_subjects(Services& services, const std::string& tenant
 
 // Whether the schedule has the subject; one without the schedule has none.
 Result<bool> has_subject(Services& services, const ScheduleRow& schedule, std::string_view subject) {
-  const auto row = services.store.reader().subject(schedule.id, subject);
+  const auto row = services.queries().subject(schedule.id, subject);
   if (row) return true;
   if (row.error().code == ErrorCode::not_found) return false;
   return std::unexpected(row.error());
@@ -142,25 +141,9 @@ std::optional<HttpResponse> JobCharge::charge(std::span<const JobBody> jobs) {
   }
   const bool has_keys =
       std::ranges::any_of(jobs, [](const JobBody& body) { return body.job.options.idempotency_key.has_value(); });
-  if (refused_->quota == Quota::live_jobs && has_keys) return std::nullopt;
-  return refusal();
-}
-
-Result<bool> JobCharge::look_again(JobStore& store, std::span<const JobBody> jobs) {
-  if (!refused_) return true;
-  made(0);  // of a round that is tried again
-  std::size_t fresh = 0;
-  for (const JobBody& body : jobs) {
-    const std::optional<std::string>& key = body.job.options.idempotency_key;
-    std::optional<Enqueued> holder;
-    if (key) {
-      TRY_ASSIGN(holder, store.key_holder({tenant_, body.job.type, *key, body.job.payload}));
-    }
-    if (!holder) ++fresh;
-  }
-  if (const auto still = quotas_.make_jobs(tenant_, fresh, {}, QuotaBook::Clock::now())) return false;
-  charged_ = fresh;
-  return true;
+  if (refused_->quota != Quota::live_jobs || !has_keys) return refusal();
+  charged_ = quotas_.make_as_many(tenant_, jobs.size());
+  return std::nullopt;
 }
 
 void JobCharge::made(std::size_t count) {
@@ -223,7 +206,7 @@ Result<std::optional<HttpResponse>> subject_over_quota(Services& services, const
                                                        std::string_view schedule, std::string_view subject) {
   TRY_ASSIGN(const bool has_room, has_room_for_subjects(services, tenant, 1));
   if (has_room) return std::nullopt;
-  TRY_ASSIGN(const ScheduleRow row, services.store.reader().schedule(tenant, schedule));
+  TRY_ASSIGN(const ScheduleRow row, services.queries().schedule(tenant, schedule));
   TRY_ASSIGN(const bool is_there, has_subject(services, row, subject));
   if (is_there) return std::nullopt;
   return over_quota(refused_of(services, tenant, Quota::subjects));
@@ -236,7 +219,7 @@ Result<std::optional<HttpResponse>> import_over_quota(Services& services, const 
   if (has_room) return std::nullopt;
   // Near the quota it matters how many of them are there already.
   TRY_ASSIGN(const std::vector<ImportLine> lines, parse_import(text));
-  TRY_ASSIGN(const ScheduleRow row, services.store.reader().schedule(tenant, schedule));
+  TRY_ASSIGN(const ScheduleRow row, services.queries().schedule(tenant, schedule));
   std::set<std::string_view> fresh;
   for (const ImportLine& line : lines) {
     TRY_ASSIGN(const bool is_there, has_subject(services, row, line.text.subject));

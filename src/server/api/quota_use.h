@@ -43,10 +43,10 @@ class JobCharge {
   JobCharge& operator=(const JobCharge&) = delete;
   ~JobCharge() = default;
 
-  // All of them, as if they were new. The refusal, unless some may be there already.
+  // All of them, as if they were new. The refusal, unless some may be there already: then as many as there is room for.
   std::optional<HttpResponse> charge(std::span<const JobBody> jobs);
-  // In the round, before they are made: which of them are there already, if that matters. False: it stays refused.
-  Result<bool> look_again(JobStore& store, std::span<const JobBody> jobs);
+  // So many of them may be new, for which there is room; nothing: all of them. The others must be there already.
+  std::optional<std::size_t> new_max() const { return refused_ ? std::optional(charged_) : std::nullopt; }
   HttpResponse refusal() const { return over_quota(*refused_); }
   // So many were made; the others are given back.
   void made(std::size_t count);

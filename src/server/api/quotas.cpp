@@ -198,6 +198,17 @@ std::optional<QuotaBook::Refused> QuotaBook::make_jobs(std::string_view name, st
   return std::nullopt;
 }
 
+std::size_t QuotaBook::make_as_many(std::string_view name, std::size_t count) {
+  const std::scoped_lock lock(mutex_);
+  Tenant& maker = tenant(name);
+  const auto most = maker.quotas.of(Quota::live_jobs);
+  const auto wanted = static_cast<std::int64_t>(count);
+  const std::int64_t room = most ? std::max<std::int64_t>(*most - maker.live_jobs.now(), 0) : wanted;
+  const std::int64_t taken = std::min(room, wanted);
+  maker.live_jobs.since += taken;
+  return static_cast<std::size_t>(taken);
+}
+
 void QuotaBook::made_jobs(std::string_view name, std::int64_t count) {
   const std::scoped_lock lock(mutex_);
   tenant(name).live_jobs.since += count;

@@ -95,6 +95,8 @@ class QuotaBook {
   // at by then are.
   std::optional<Refused> make_jobs(std::string_view tenant, std::size_t count, std::span<const Name> names,
                                    Clock::time_point now);
+  // Of so many jobs as many as there is room for, as far as that is known: they are counted.
+  std::size_t make_as_many(std::string_view tenant, std::size_t count);
   // Jobs that were made without asking, or were counted and not made.
   void made_jobs(std::string_view tenant, std::int64_t count);
   // How many more it may make now.

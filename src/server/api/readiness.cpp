@@ -5,13 +5,11 @@
 #include "base/json.h"
 #include "base/json_writer.h"
 #include "core/time/duration.h"
-#include "server/api/asking.h"
+#include "engine/commands/operations.h"
 
 namespace carillon::server {
 
 namespace {
-
-constexpr std::string_view kProbeKind = "probe";
 
 std::string check_json(const std::optional<std::string>& wrong, const JsonObject& more = {}) {
   JsonObject check;
@@ -57,19 +55,8 @@ Readiness ReadinessCheck::look() {
 }
 
 Readiness ReadinessCheck::try_it() {
-  struct Found {
-    NodeLevels levels;
-    Instant now;
-  };
-  Node& node = node_;
-  const auto answer = ask_within<Found>(node, options_.patience, [&node](Round& round) -> Result<Found> {
-    JsonObject body;
-    body.text("at", format_instant(round.now));
-    TRY(node.store().admin().put_document(
-        {.key = {.tenant = {}, .kind = std::string(kProbeKind), .name = "ready"}, .body = body.str()}, std::nullopt));
-    return Found{.levels = node.levels(round), .now = round.now};
-  });
-  Readiness found{.last_commit = node.since_commit()};
+  const auto answer = host_.commands().ask_within(command::Probe{}, options_.patience);
+  Readiness found{.last_commit = host_.queries().since_commit()};
   if (!answer) {
     const auto last = found.last_commit;
     found.planner =
@@ -82,7 +69,7 @@ Readiness ReadinessCheck::try_it() {
     found.store = fmt::format("the store does not take writes: {}", answer->error().message);
     return found;
   }
-  const Found& well = **answer;
+  const command::Probe::Answer& well = **answer;
   found.loaded = well.levels.loaded;
   found.planner_lag = well.levels.planner_lag;
   if (well.levels.oldest_due) found.oldest_due = std::max(Duration::zero(), well.now - *well.levels.oldest_due);

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/round/node.h"
+#include "engine/host/engine_host.h"
 
 namespace carillon::server {
 
@@ -41,8 +41,8 @@ class ReadinessCheck {
     // Later than this, occurrences are misfires.
     Duration lag_max = std::chrono::minutes(1);
   };
-  explicit ReadinessCheck(Node& node) : ReadinessCheck(node, Options()) {}
-  ReadinessCheck(Node& node, Options options) : node_(node), options_(options) {}
+  explicit ReadinessCheck(EngineHost& host) : ReadinessCheck(host, Options()) {}
+  ReadinessCheck(EngineHost& host, Options options) : host_(host), options_(options) {}
   ReadinessCheck(const ReadinessCheck&) = delete;
   ReadinessCheck& operator=(const ReadinessCheck&) = delete;
   ~ReadinessCheck() = default;
@@ -53,7 +53,7 @@ class ReadinessCheck {
  private:
   Readiness try_it();
 
-  Node& node_;
+  EngineHost& host_;
   const Options options_;
 
   std::mutex mutex_;  // held while it looks, so that many who ask cause one write

@@ -1,13 +1,14 @@
 #include "server/api/request_watch.h"
 
 #include <atomic>
+#include <memory>
 #include <utility>
 
 namespace carillon::server {
 
 namespace {
 
-class WatchedReply final : public ReplySink {
+class WatchedReply final : public ReplySink, public std::enable_shared_from_this<WatchedReply> {
  public:
   WatchedReply(const HttpRequest& request, Reply reply, RequestWatch watch)
       : method_(request.method), path_(request.path), reply_(std::move(reply)), watch_(std::move(watch)) {}
@@ -19,6 +20,15 @@ class WatchedReply final : public ReplySink {
   void send(HttpResponse response) override {
     tell(response.status);
     reply_->send(std::move(response));
+  }
+  void send_made(Make make, std::size_t bytes) override {
+    reply_->send_made(
+        [watched = shared_from_this(), make = std::move(make)] {
+          HttpResponse response = make();
+          watched->tell(response.status);
+          return response;
+        },
+        bytes);
   }
   std::shared_ptr<Stream> stream(HttpResponse head) override {
     tell(head.status);

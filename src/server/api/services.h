@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/replaceable.h"
 #include "core/time/instant.h"
+#include "engine/commands/tenants.h"
 #include "engine/host/engine_host.h"
 #include "net/address_guard.h"
 #include "server/api/answer.h"
@@ -33,14 +34,12 @@
 #include "server/auth/key_ring.h"
 #include "server/auth/own_page.h"
 #include "server/auth/sessions.h"
-#include "store/store.h"
 
 namespace carillon::server {
 
 struct Services {
   // NOLINTBEGIN(cppcoreguidelines-avoid-const-or-ref-data-members): made once, never assigned
   EngineHost& host;
-  Store& store;
   KeyRing& keys;
   Sessions& sessions;
   Tenants& tenants;
@@ -74,20 +73,17 @@ struct Services {
 
   // Types of this tenant are served by somebody else from now on.
   Result<void> serving_changed(const std::string& tenant) const {
-    Node& node = host.node();
-    return node.call<void>([&node, tenant](Round& round) -> Result<void> {
-      round.on_commit.emplace_back([&node, tenant] { node.serving_changed(tenant); });
-      return {};
-    });
+    return host.commands().ask(command::ServingChanged{.tenant = tenant});
   }
+  Queries queries() const { return host.queries(); }
   // When things are due; in a rehearsal not the machine's time.
-  Instant now() const { return store.jobs().now(); }
+  Instant now() const { return host.queries().now(); }
   // For how long sign-ins last.
   static Instant real_now() { return system_now(); }
   // The name of the page's cookie.
   std::string session_cookie() const { return server::session_cookie(port ? port() : 0); }
   // Writes in the name of the caller.
-  NodeClient client_of(const Caller& caller) const { return NodeClient(host.node(), caller.actor()); }
+  NodeClient client_of(const Caller& caller) const { return host.client_of(caller.actor()); }
 };
 
 // Answers with what `work` gives: a response, or an error about a `thing`.
@@ -103,7 +99,7 @@ void answer_about_subject(const Services& services, const RouteCall& call, std::
   Result<HttpResponse> response = work();
   if (response) return call.reply->send(*std::move(response));
   const bool has_schedule = response.error().code == ErrorCode::not_found && !schedule.empty() &&
-                            services.store.reader().schedule(call.tenant(), schedule).has_value();
+                            services.queries().schedule(call.tenant(), schedule).has_value();
   call.reply->send(refusal(response.error(), has_schedule ? "subject" : "schedule"));
 }
 

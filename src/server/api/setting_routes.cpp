@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/json_writer.h"
 #include "core/jobs/job.h"
+#include "engine/commands/operations.h"
 #include "engine/upkeep/rule_book.h"
 #include "server/api/query_fields.h"
 #include "server/api/quota_use.h"
@@ -19,7 +20,7 @@ namespace {
 constexpr std::size_t kListed = 500;
 
 Result<std::string> document(Services& services, const DocumentKey& key, std::string otherwise) {
-  const auto found = services.store.reader().document(key);
+  const auto found = services.queries().document(key);
   if (found) return found->body;
   if (found.error().code == ErrorCode::not_found) return otherwise;
   return std::unexpected(found.error());
@@ -35,7 +36,7 @@ Result<HttpResponse> get_settings(Services& services, const RouteCall& call) {
   TRY_ASSIGN(const std::string stored, document(services, {call.tenant(), std::string(kBoundsKind), {}},
                                                 write_tenant_bounds(bounds_of(settings))));
   const TenantBounds bounds = parse_tenant_bounds(stored).value_or(TenantBounds{});
-  std::string body = write_tenant_settings(bounded(settings, bounds, services.host.node().config().retention));
+  std::string body = write_tenant_settings(bounded(settings, bounds, services.queries().config().retention));
   body.pop_back();
   return json_answer(200, body + R"(,"bounds":)" + write_tenant_bounds(bounds) + "}");
 }
@@ -69,10 +70,10 @@ Result<HttpResponse> list_queues(Services& services, const RouteCall& call) {
   };
   std::map<std::string, Queue> queues;
   queues["default"];
-  TRY_ASSIGN(const std::vector<StateCount> counts, services.store.reader().counts(call.tenant()));
+  TRY_ASSIGN(const std::vector<StateCount> counts, services.queries().counts(call.tenant()));
   for (const StateCount& count : counts) queues[count.lane.queue].counts[count.state] += count.count;
   TRY_ASSIGN(const std::vector<Document> documents,
-             services.store.reader().documents(call.tenant(), kQueueKind, "", kListed));
+             services.queries().documents(call.tenant(), kQueueKind, "", kListed));
   for (const Document& one : documents) queues[one.key.name].settings = one.body;
   JsonArray items;
   for (const auto& [name, queue] : queues) {
@@ -91,7 +92,7 @@ Result<HttpResponse> list_queues(Services& services, const RouteCall& call) {
 Result<HttpResponse> put_queue(Services& services, const RouteCall& call) {
   TRY(check_name("queue", call.params[1]));
   const bool is_new =
-      !services.store.reader().document({call.tenant(), std::string(kQueueKind), call.params[1]}).has_value();
+      !services.queries().document({call.tenant(), std::string(kQueueKind), call.params[1]}).has_value();
   if (is_new) {
     TRY_ASSIGN(auto refused, names_over_quota(services, call.tenant(), {.queue = call.params[1], .type = {}}));
     if (refused) return *std::move(refused);
@@ -110,8 +111,8 @@ Result<HttpResponse> list_limits(Services& services, const RouteCall& call) {
   TRY_ASSIGN(const auto cursor, fields.text("cursor"));
   TRY(fields.finish());
   TRY_ASSIGN(const std::vector<Document> documents,
-             services.store.reader().documents(call.reach.owner(), kLimitKind, cursor.value_or(""),
-                                               static_cast<std::size_t>(limit)));
+             services.queries().documents(call.reach.owner(), kLimitKind, cursor.value_or(""),
+                                          static_cast<std::size_t>(limit)));
   JsonArray items;
   for (const Document& one : documents) items.raw(with_name("limit", one.key.name, one.body));
   return list_answer(items, std::ssize(documents) == limit ? documents.back().key.name : std::string());
@@ -120,14 +121,14 @@ Result<HttpResponse> list_limits(Services& services, const RouteCall& call) {
 Result<HttpResponse> get_limit(Services& services, const RouteCall& call) {
   TRY(QueryFields(call.request).finish());
   TRY_ASSIGN(const Document found,
-             services.store.reader().document({call.reach.owner(), std::string(kLimitKind), call.params.back()}));
+             services.queries().document({call.reach.owner(), std::string(kLimitKind), call.params.back()}));
   return json_answer(200, with_name("limit", call.params.back(), found.body));
 }
 
 Result<HttpResponse> put_limit(Services& services, const RouteCall& call) {
   const std::string& owner = call.reach.owner();
   if (!owner.empty()) {
-    const bool is_new = !services.store.reader().document({owner, std::string(kLimitKind), call.params.back()});
+    const bool is_new = !services.queries().document({owner, std::string(kLimitKind), call.params.back()});
     TRY_ASSIGN(auto refused, thing_over_quota(services, owner, Quota::limits, is_new));
     if (refused) return *std::move(refused);
   }
@@ -136,7 +137,7 @@ Result<HttpResponse> put_limit(Services& services, const RouteCall& call) {
 }
 
 Result<HttpResponse> delete_limit(Services& services, const RouteCall& call) {
-  TRY(services.store.reader().document({call.reach.owner(), std::string(kLimitKind), call.params.back()}));
+  TRY(services.queries().document({call.reach.owner(), std::string(kLimitKind), call.params.back()}));
   TRY(services.client_of(call.caller).put_limit(call.reach.owner(), call.params.back(), std::nullopt));
   return HttpResponse{.status = 204};
 }
@@ -171,12 +172,10 @@ Result<HttpResponse> delete_maintenance(Services& services, const RouteCall& cal
 
 Result<HttpResponse> get_config(Services& services, const RouteCall& call) {
   TRY(QueryFields(call.request).finish());
-  Node& node = services.host.node();
   // In a round: right after a start what is stored has to be read first. A store that does not answer is no reason not
   // to say what is in force.
-  const auto in_force =
-      node.call<EngineConfig>([&](Round& /*round*/) -> Result<EngineConfig> { return node.config(); });
-  return json_answer(200, write_engine_config(in_force ? *in_force : node.config()));
+  const auto in_force = services.host.commands().ask(command::ReadConfig{});
+  return json_answer(200, write_engine_config(in_force ? *in_force : services.queries().config()));
 }
 
 Result<HttpResponse> put_config(Services& services, const RouteCall& call) {

@@ -6,7 +6,7 @@
 #include "base/json_writer.h"
 #include "core/jobs/json_members.h"
 #include "core/settings/audit_detail.h"
-#include "server/api/asking.h"
+#include "engine/commands/documents.h"
 #include "server/api/audit_word.h"
 
 namespace carillon::server {
@@ -17,23 +17,16 @@ constexpr std::chrono::milliseconds kTrailPatience = std::chrono::seconds(2);
 
 std::string_view to_string(SignInBy by) { return by == SignInBy::link ? "link" : "key"; }
 
-std::function<Result<bool>(Round&)> appending(Node& node, AuditWord word, AuditDetail detail) {
-  return [&node, word = std::move(word), detail = std::move(detail)](Round& /*round*/) -> Result<bool> {
-    TRY(node.store().admin().append_audit(word, detail));
-    return true;
-  };
-}
-
 void append(Services& services, const std::vector<FailedSignIns::Row>& rows) {
-  Node& node = services.host.node();
   for (const FailedSignIns::Row& row : rows) {
     JsonObject fields;
     fields.text("by", row.way).text("peer", row.peer).integer("count", static_cast<std::int64_t>(row.count));
     put(fields, "first_at", std::optional(row.first));
     put(fields, "last_at", std::optional(row.last));
-    node.post<bool>(appending(node, {.tenant = {}, .actor = "nobody", .action = "session.fail", .target = "session"},
-                              new_fields(fields)),
-                    [](const Result<bool>&) {});
+    services.host.commands().submit(
+        command::AppendAudit{.word = {.tenant = {}, .actor = "nobody", .action = "session.fail", .target = "session"},
+                             .detail = new_fields(fields)},
+        [](const Result<void>&) {});
   }
 }
 
@@ -42,17 +35,17 @@ void append(Services& services, const std::vector<FailedSignIns::Row>& rows) {
 void note_sign_in(Services& services, const Caller& caller, SignInBy by, const std::string& peer) {
   JsonObject fields;
   fields.text("by", to_string(by)).text("peer", peer).text("scope", to_string(caller.scope));
-  Node& node = services.host.node();
   // Waited for, so that who has signed in finds it there.
-  ask_within<bool>(node, kTrailPatience,
-                   appending(node, word_of(caller, "", "session.begin", "session"), new_fields(fields)));
+  services.host.commands().ask_within(
+      command::AppendAudit{.word = word_of(caller, "", "session.begin", "session"), .detail = new_fields(fields)},
+      kTrailPatience);
 }
 
 void note_sign_out(Services& services, const Caller& caller) {
-  Node& node = services.host.node();
-  ask_within<bool>(node, kTrailPatience,
-                   appending(node, word_of(caller, "", "session.end", "session"),
-                             old_fields(JsonObject().text("scope", to_string(caller.scope)))));
+  services.host.commands().ask_within(
+      command::AppendAudit{.word = word_of(caller, "", "session.end", "session"),
+                           .detail = old_fields(JsonObject().text("scope", to_string(caller.scope)))},
+      kTrailPatience);
 }
 
 void note_failed_sign_in(Services& services, SignInBy by, const std::string& peer) {

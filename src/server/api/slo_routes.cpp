@@ -10,7 +10,7 @@ namespace {
 std::optional<std::uint64_t> parked_of(Services& services, const std::vector<std::string>& tenants) {
   std::int64_t parked = 0;
   for (const std::string& tenant : tenants) {
-    const auto counts = services.store.reader().counts(tenant);
+    const auto counts = services.queries().counts(tenant);
     if (!counts) return std::nullopt;
     for (const StateCount& count : *counts) parked += count.state == JobState::dlq ? count.count : 0;
   }

@@ -10,13 +10,13 @@
 #include "core/jobs/job_id.h"
 #include "core/jobs/job_state.h"
 #include "core/schedules/subject.h"
+#include "engine/calls/subject_view.h"
 #include "server/api/query_fields.h"
 #include "server/api/quota_use.h"
 #include "server/api/request_body.h"
 #include "server/api/schedule_json.h"
 #include "server/api/services.h"
 #include "server/api/trigger_body.h"
-#include "store/subject_text.h"
 
 namespace carillon::server {
 
@@ -64,7 +64,7 @@ bool asks_to_run(const std::string& body) {
 Result<HttpResponse> put_subject(Services& services, const RouteCall& call) {
   TRY_ASSIGN(const auto version, if_match_of(call.request));
   const bool runs = asks_to_run(call.request.body);
-  if (runs && !services.host.node().rules().is_enabled()) return scheduler_disabled();
+  if (runs && !services.queries().rules().is_enabled()) return scheduler_disabled();
   TRY_ASSIGN(auto refused, subject_over_quota(services, call.tenant(), schedule_of(call), subject_of(call)));
   if (refused) return *std::move(refused);
   if (runs) refused = job_over_quota(services, call.tenant());

@@ -12,7 +12,7 @@
 #include "core/jobs/job_fields.h"
 #include "core/schedules/schedule.h"
 #include "core/triggers/preview.h"
-#include "server/api/asking.h"
+#include "engine/commands/operations.h"
 #include "server/api/openapi.h"
 #include "server/api/page.h"
 #include "server/api/pull_body.h"
@@ -63,7 +63,7 @@ Result<std::string> counts_json(Services& services, const TenantSet& tenants) {
   }
   for (const std::string& tenant : services.tenants.all()) {
     if (!tenants.has(tenant)) continue;
-    TRY_ASSIGN(const std::vector<StateCount> of_tenant, services.store.reader().counts(tenant));
+    TRY_ASSIGN(const std::vector<StateCount> of_tenant, services.queries().counts(tenant));
     for (const StateCount& count : of_tenant) counts[count.state] += count.count;
   }
   JsonObject out;
@@ -72,10 +72,10 @@ Result<std::string> counts_json(Services& services, const TenantSet& tenants) {
 }
 
 // What the engine says of itself, or of these tenants alone.
-Result<NodeLevels> levels_of(Node& node, const TenantSet& tenants) {
-  const auto asked = ask_within<NodeLevels>(node, kPatience, [&node, tenants](Round& round) -> Result<NodeLevels> {
-    return tenants.is_all() ? node.levels(round) : node.levels_of(tenants.names(), round.now);
-  });
+Result<NodeLevels> levels_of(EngineHost& host, const TenantSet& tenants) {
+  command::ReadLevels levels;
+  if (!tenants.is_all()) levels.tenants = tenants.names();
+  const auto asked = host.commands().ask_within(std::move(levels), kPatience);
   if (!asked) return failed(ErrorCode::unavailable, "the engine has not answered in time");
   return *asked;
 }
@@ -100,8 +100,7 @@ std::string all_totals_json(const Counters& counters) {
 Result<HttpResponse> status(Services& services, const RouteCall& call) {
   TRY(QueryFields(call.request).finish());
   const TenantSet& tenants = call.reach.tenants();
-  Node& node = services.host.node();
-  const auto asked = levels_of(node, tenants);
+  const auto asked = levels_of(services.host, tenants);
   if (!asked) return refusal(503, "not_ready", asked.error().message);
   const NodeLevels& levels = *asked;
   TRY_ASSIGN(const std::string counts, counts_json(services, tenants));
@@ -121,12 +120,12 @@ Result<HttpResponse> status(Services& services, const RouteCall& call) {
   JsonObject answer;
   answer.text("version", version()).text("now", format_instant(now));
   answer.text("uptime", format_duration(std::chrono::duration_cast<Duration>(uptime)));
-  answer.text("store", services.store_kind).boolean("enabled", node.rules().is_enabled());
+  answer.text("store", services.store_kind).boolean("enabled", services.queries().rules().is_enabled());
   answer.boolean("loaded", levels.loaded).integer("ready", number(levels.ready));
   answer.integer("in_flight", number(levels.in_flight));
   answer.raw("max_concurrency", tenants.is_all() ? std::to_string(levels.max_concurrency) : "null");
   answer.integer("leases", number(levels.leases));
-  answer.integer("workers", std::ssize(node.workers().list(engine_list(tenants), now)));
+  answer.integer("workers", std::ssize(services.host.pulls().workers(engine_list(tenants))));
   answer.raw("lag", lag.str()).raw("counts", counts).raw("totals", totals);
   return json_answer(200, answer.str());
 }
@@ -145,7 +144,7 @@ Result<T> about(std::string_view field, Result<T> result) {
 Zone zone_of_caller(Services& services, const Caller& caller) {
   const std::vector<std::string> tenants =
       caller.tenants.is_all() ? std::vector<std::string>() : caller.tenants.names();
-  return services.host.node().rules().zone_of(tenants.size() == 1 ? tenants.front() : std::string());
+  return services.queries().rules().zone_of(tenants.size() == 1 ? tenants.front() : std::string());
 }
 
 Result<HttpResponse> preview_trigger(Services& services, const RouteCall& call) {
@@ -242,7 +241,7 @@ void add_system_routes(RouteTable& table, Services& services) {
   add(Method::get, "/healthz", About::nothing, Needs::nothing, Runs::on_net,
       {.summary = "The process answers.", .answers = {{200, "Health"}}}, health);
   table.back().is_vital = true;
-  const auto check = std::make_shared<ReadinessCheck>(services.host.node());
+  const auto check = std::make_shared<ReadinessCheck>(services.host);
   table.push_back({.method = Method::get,
                    .path = "/readyz",
                    .about = About::nothing,

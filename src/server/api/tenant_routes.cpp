@@ -6,7 +6,6 @@
 
 #include "base/json_writer.h"
 #include "engine/upkeep/tenant_erasure.h"
-#include "server/api/audit_word.h"
 #include "server/api/query_fields.h"
 #include "server/api/services.h"
 
@@ -20,6 +19,7 @@ constexpr std::chrono::seconds kWaitForDeletion(2);
 constexpr std::chrono::seconds kWaitForWriters(5);
 constexpr std::size_t kSchedulesNamed = 20;
 constexpr std::size_t kKeysAtOnce = 500;
+constexpr int kEraseTries = 5;
 
 DocumentKey key_document(std::string id) {
   return {.tenant = {}, .kind = std::string(kKeyKind), .name = std::move(id)};
@@ -30,8 +30,7 @@ Result<std::string> shown_tenant(const Services& services, const std::string& te
   JsonObject shown;
   shown.text("tenant", tenant);
   if (!services.tenants.is_being_deleted(tenant)) return shown.str();
-  const auto document =
-      services.store.reader().document({.tenant = {}, .kind = std::string(kErasureKind), .name = tenant});
+  const auto document = services.queries().document({.tenant = {}, .kind = std::string(kErasureKind), .name = tenant});
   std::uint64_t erased = 0;
   if (document) {
     TRY_ASSIGN(const ErasureState state, read_erasure(*document));
@@ -71,11 +70,11 @@ Result<HttpResponse> put_tenant(Services& services, const RouteCall& call) {
 // What nobody may lose by a single call: it has to be ended by hand. Nothing, if there is none of it.
 Result<std::optional<HttpResponse>> what_lives(Services& services, const std::string& tenant) {
   std::map<JobState, std::int64_t> jobs;
-  TRY_ASSIGN(const std::vector<StateCount> counts, services.store.reader().counts(tenant));
+  TRY_ASSIGN(const std::vector<StateCount> counts, services.queries().counts(tenant));
   for (const StateCount& count : counts) {
     if (count.count > 0 && !is_final(count.state)) jobs[count.state] += count.count;
   }
-  TRY_ASSIGN(const std::vector<ScheduleRow> schedules, services.store.reader().schedules(tenant, "", kSchedulesNamed));
+  TRY_ASSIGN(const std::vector<ScheduleRow> schedules, services.queries().schedules(tenant, "", kSchedulesNamed));
   if (jobs.empty() && schedules.empty()) return std::nullopt;
   JsonObject by_state;
   std::vector<std::string> left;
@@ -97,57 +96,63 @@ Result<std::optional<HttpResponse>> what_lives(Services& services, const std::st
       details.str());
 }
 
-// The keys that are for this tenant, among others or alone, as this round's transaction sees them: the ring does not
-// know yet what the same round has made or revoked before.
-Result<std::vector<ApiKey>> keys_of(AdminStore& admin, const std::string& tenant) {
-  std::vector<ApiKey> keys;
+// The keys that are for this tenant, among others or alone, and what is left of each without it.
+struct KeyEdit {
+  ApiKey key;
+  command::BeginErasure::Edit edit;
+};
+
+Result<std::vector<KeyEdit>> edits_of_keys(Services& services, const std::string& tenant) {
+  std::vector<KeyEdit> edits;
   DocumentKey after = key_document("");
   while (true) {
-    TRY_ASSIGN(const std::vector<Document> page, admin.documents_above(after, kKeysAtOnce));
+    TRY_ASSIGN(const std::vector<Document> page, services.queries().documents_above(after, kKeysAtOnce));
     for (const Document& document : page) {
-      if (!document.key.tenant.empty() || document.key.kind != kKeyKind) return keys;
+      if (!document.key.tenant.empty() || document.key.kind != kKeyKind) return edits;
       TRY_ASSIGN(ApiKey key, read_key(document.key.name, document.body));
-      if (!key.tenants.is_all() && key.tenants.has(tenant)) keys.push_back(std::move(key));
+      if (key.tenants.is_all() || !key.tenants.has(tenant)) continue;
+      key.tenants.remove(tenant);
+      const bool goes = key.tenants.is_nobody();
+      edits.push_back({.key = key,
+                       .edit = {.key = document.key,
+                                .revision = document.revision,
+                                .body = goes ? std::nullopt : std::optional(write_key(key)),
+                                .action = goes ? "key.delete" : "key.change"}});
     }
-    if (page.size() < kKeysAtOnce) return keys;
+    if (page.size() < kKeysAtOnce) return edits;
     after = page.back().key;
   }
 }
 
-// Its keys are for it no more. The ring follows commits in their order.
-Result<void> take_from_keys(Services& services, Round& round, const RouteCall& call) {
-  AdminStore& admin = services.host.node().store().admin();
-  TRY_ASSIGN(std::vector<ApiKey> keys, keys_of(admin, call.tenant()));
-  for (ApiKey& key : keys) {
-    key.tenants.remove(call.tenant());
-    if (key.tenants.is_nobody()) {
-      TRY(admin.delete_document(key_document(key.id), word_of(call.caller, "", "key.delete", key.id)));
-      round.on_commit.emplace_back([&services, id = key.id] { services.keys.remove(id); });
-    } else {
-      TRY(admin.put_document({.key = key_document(key.id), .body = write_key(key)},
-                             word_of(call.caller, "", "key.change", key.id)));
-      round.on_commit.emplace_back([&services, key] { services.keys.put(key); });
+// All of it in one transaction. Memory follows commits in their order.
+Result<void> try_to_begin_erasure(Services& services, const RouteCall& call) {
+  const std::string& tenant = call.tenant();
+  TRY_ASSIGN(const std::vector<KeyEdit> edits, edits_of_keys(services, tenant));
+  command::BeginErasure erasure{.tenant = tenant, .edits = {}, .by = {call.caller.actor()}};
+  for (const KeyEdit& one : edits) erasure.edits.push_back(one.edit);
+  return services.host.commands().ask(std::move(erasure), [&](const Result<void>& begun) {
+    if (!begun) return;
+    for (const KeyEdit& one : edits) {
+      if (one.edit.body) {
+        services.keys.put(one.key);
+      } else {
+        services.keys.remove(one.key.id);
+      }
     }
-  }
-  return {};
+    services.handlers.remove_all(tenant);
+    services.hooks.remove_all(tenant);
+    services.host.commands().submit(command::ServingChanged{.tenant = tenant}, [](const Result<void>&) {});
+  });
 }
 
-// In one transaction: from here on it goes on by itself, whatever happens to this process.
+// No key for it is made meanwhile, as nobody writes under it any more; but one may be revoked.
 Result<void> begin_erasure(Services& services, const RouteCall& call) {
-  Node& node = services.host.node();
-  return node.call<void>([&](Round& round) -> Result<void> {
-    TRY(take_from_keys(services, round, call));
-    JsonObject was;
-    was.text("tenant", call.tenant());
-    TRY(node.store().admin().append_audit(word_of(call.caller, "", "tenant.delete", call.tenant()), old_fields(was)));
-    TRY(node.erasure().begin(round, call.tenant()));
-    round.on_commit.emplace_back([&services, &node, tenant = call.tenant()] {
-      services.handlers.remove_all(tenant);
-      services.hooks.remove_all(tenant);
-      node.serving_changed(tenant);
-    });
-    return {};
-  });
+  Result<void> begun;
+  for (int tries = 0; tries < kEraseTries; ++tries) {
+    begun = try_to_begin_erasure(services, call);
+    if (begun || begun.error().code != ErrorCode::conflict) break;
+  }
+  return begun;
 }
 
 // First nobody else writes under it, then it is looked at: what came before is seen. Or the refusal.

@@ -78,6 +78,8 @@ void Connection::handle(Mail mail) {
     std::visit([&](auto& content) { accept(*exchange, std::move(content)); }, mail.content);
   } else if (const auto* const text = std::get_if<TextMail>(&mail.content)) {
     link_->unsent -= text->text.size();
+  } else if (const auto* const made = std::get_if<MakeMail>(&mail.content)) {
+    made->make();  // for those who count it
   }
 }
 
@@ -365,6 +367,16 @@ void Connection::accept(Exchange& exchange, SendMail mail) {
   answer(exchange, std::move(mail.response));
   // Only then is what it took on its way given back.
   if (mail.held.bytes() > 0) hold_output();
+}
+
+void Connection::accept(Exchange& exchange, MakeMail mail) {
+  SendMail sent{.response = mail.make(), .held = std::move(mail.held)};
+  // In place of what it was made of.
+  sent.held.set(0);
+  if (sent.held.take_answer(sent.response.body.size()) != Budget::Room::enough) {
+    sent.response = refused_for_room(Budget::Room::none);
+  }
+  accept(exchange, std::move(sent));
 }
 
 void Connection::accept(Exchange& exchange, StreamMail mail) {

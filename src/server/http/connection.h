@@ -112,6 +112,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool write_front();
   void answer(Exchange& exchange, HttpResponse response);
   void accept(Exchange& exchange, SendMail mail);
+  void accept(Exchange& exchange, MakeMail mail);
   void accept(Exchange& exchange, StreamMail mail);
   void accept(Exchange& exchange, const TextMail& mail);
   void accept(Exchange& exchange, EndMail mail);

@@ -389,12 +389,12 @@ class HttpServer::Impl {
     }
   }
 
-  // Null if it is closed: then nobody waits for the answer, which is all that some want to hear.
+  // Null if it is closed.
   std::shared_ptr<Session> session_of(Mail& mail) {
     const std::shared_ptr<Connection> connection = mail.to.lock();
     const auto found = connection ? sessions_.find(connection.get()) : sessions_.end();
     if (found != sessions_.end()) return found->second;
-    if (const auto* const gone = std::get_if<GoneMail>(&mail.content)) gone->gone();
+    let_go(mail);
     return nullptr;
   }
 

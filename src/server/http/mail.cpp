@@ -4,6 +4,11 @@
 
 namespace carillon::server {
 
+void let_go(Mail& mail) {
+  if (const auto* const gone = std::get_if<GoneMail>(&mail.content)) gone->gone();
+  if (const auto* const made = std::get_if<MakeMail>(&mail.content)) made->make();
+}
+
 bool Mailbox::post(Mail mail) {
   const std::scoped_lock lock(mutex_);
   if (closed_) return false;

@@ -33,6 +33,11 @@ struct SendMail {
   HttpResponse response;
   ByteHold held;  // for its body, until the connection counts it
 };
+// A response that the net thread is to make.
+struct MakeMail {
+  ReplySink::Make make;
+  ByteHold held;  // for what it is made of
+};
 struct StreamMail {
   HttpResponse head;
   std::shared_ptr<StreamOver> over;
@@ -50,8 +55,12 @@ struct GoneMail {
 struct Mail {
   std::weak_ptr<Connection> to;  // only the net thread may lock it
   std::uint64_t number = 0;      // of the request, counted on its connection
-  std::variant<SendMail, StreamMail, TextMail, EndMail, OverflowMail, GoneMail> content;
+  std::variant<SendMail, MakeMail, StreamMail, TextMail, EndMail, OverflowMail, GoneMail> content;
 };
+
+// Nobody waits any more for what this brings: a call that was parked hears of it, and a response is made for those who
+// count it.
+void let_go(Mail& mail);
 
 // Outlives its server for as long as somebody has a reply to give.
 class Mailbox {

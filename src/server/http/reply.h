@@ -46,6 +46,11 @@ class ReplySink {
   virtual ~ReplySink() = default;
 
   virtual void send(HttpResponse response) = 0;
+  // What makes a response of values that were handed over. It owns them, and is called once.
+  using Make = std::function<HttpResponse()>;
+  // Any thread, and quick: the response is made by the thread that sends it. `bytes` is about how large the values are,
+  // which stay until then. It is made also if the client is gone meanwhile: others may count it.
+  virtual void send_made(Make make, std::size_t /*bytes*/) { send(make()); }
   // The head of the response; its body is ignored.
   virtual std::shared_ptr<Stream> stream(HttpResponse head) = 0;
   // Called at most once, on the net thread, if the client goes away or the server stops before the answer, or before

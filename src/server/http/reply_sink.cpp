@@ -76,6 +76,16 @@ class Sink final : public ReplySink {
     deliver(address_, SendMail{.response = std::move(response), .held = std::move(held)});
   }
 
+  void send_made(Make make, std::size_t bytes) override {
+    if (answered_.exchange(true)) return;
+    ByteHold held(address_.budget, address_.account);
+    if (held.take_answer(bytes) != Budget::Room::enough) {
+      deliver(address_, SendMail{.response = refused_for_room(Budget::Room::none), .held = std::move(held)});
+      return;
+    }
+    deliver(address_, MakeMail{.make = std::move(make), .held = std::move(held)});
+  }
+
   std::shared_ptr<Stream> stream(HttpResponse head) override {
     auto over = std::make_shared<StreamOver>(answered_.exchange(true));
     if (!over->load() && !deliver(address_, StreamMail{.head = std::move(head), .over = over})) over->store(true);

@@ -52,6 +52,14 @@ TEST_F(KeyedReplyTest, AParkedCallIsTakenBackAndRefused) {
   EXPECT_EQ(calls->size(), 0U);
 }
 
+TEST_F(KeyedReplyTest, OneWhoseAnswerIsBeingMadeIsLeftAlone) {
+  reply->on_gone([this] { ++taken_back; });
+  reply->send_made([] { return HttpResponse{.status = 200}; }, 0);
+  calls->end("k1");
+  EXPECT_THAT(told->sent, ElementsAre(200));
+  EXPECT_EQ(taken_back, 0);
+}
+
 TEST_F(KeyedReplyTest, OneThatWasAnsweredIsLeftAlone) {
   reply->on_gone([this] { ++taken_back; });
   reply->send({.status = 200});

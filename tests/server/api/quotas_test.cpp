@@ -120,6 +120,18 @@ TEST(QuotaBook, RoomIsKnownOnceItWasCounted) {
   EXPECT_EQ(book.room_for_jobs("acme"), 8);
 }
 
+TEST(QuotaBook, OfManyAsManyAsThereIsRoomForAreCounted) {
+  QuotaBook book;
+  book.put("acme", quotas(R"({"live_jobs": 10})"));
+  count(book, "acme", {.live_jobs = 4, .subjects = 0, .queues = {}});
+  EXPECT_EQ(refused(book.make_jobs("acme", 8, {}, kStart)), Quota::live_jobs);
+  EXPECT_EQ(book.make_as_many("acme", 8), 6U);
+  EXPECT_EQ(book.make_as_many("acme", 8), 0U);
+  book.made_jobs("acme", -2);
+  EXPECT_EQ(book.make_as_many("acme", 1), 1U);
+  EXPECT_EQ(book.make_as_many("other", 8), 8U);
+}
+
 // The engine keeps a line for each combination, which a few names make many of.
 TEST(QuotaBook, NamesAreCombinedInSoManyWays) {
   QuotaBook book;

@@ -26,7 +26,7 @@ class ReadinessTest : public ::testing::Test {
         host(*store_, {.engine = {.max_concurrency = 1, .leave_unhandled = true}}) {}
 
   Readiness look(ReadinessCheck::Options options = {.patience = 5s, .fresh = 0ms}) {
-    return ReadinessCheck(host.node(), options).look();
+    return ReadinessCheck(host, options).look();
   }
 
  public:
@@ -91,7 +91,7 @@ TEST_F(ReadinessTest, APlannerThatStandsIsNamed) {
 
 TEST_F(ReadinessTest, OneAnswerServesManyForAWhile) {
   host.start();
-  ReadinessCheck check(host.node(), {.patience = 5s, .fresh = 1h});
+  ReadinessCheck check(host, {.patience = 5s, .fresh = 1h});
   ASSERT_TRUE(check.look().is_ready());
   commits.decide_by([] { return CommitFault::unavailable; });
   EXPECT_TRUE(check.look().is_ready());

@@ -45,6 +45,15 @@ TEST(RequestWatch, TellsHowARequestWasAnswered) {
   EXPECT_EQ(watched.within->sent->status, 404);
 }
 
+TEST(RequestWatch, AnAnswerThatIsMadeLaterIsToldThen) {
+  Watched watched;
+  const Reply reply = watched.reply();
+  reply->send_made([] { return HttpResponse{.status = 201}; }, 0);
+  ASSERT_EQ(watched.seen.size(), 1U);
+  EXPECT_EQ(watched.seen[0].status, 201);
+  EXPECT_EQ(watched.within->sent->status, 201);
+}
+
 TEST(RequestWatch, OneAnswerIsToldOnce) {
   Watched watched;
   {

@@ -24,7 +24,6 @@ class RoutesTest : public ::testing::Test {
         host_(*store_, {.engine = {.max_concurrency = 1, .leave_unhandled = true}}),
         pool_({}),
         services_{.host = host_,
-                  .store = *store_,
                   .keys = keys_,
                   .sessions = sessions_,
                   .tenants = tenants_,

@@ -40,6 +40,44 @@ TEST(HttpReply, OnlyTheFirstAnswerCounts) {
   EXPECT_EQ(client.response().body, "GET [echo] ");
 }
 
+TEST(HttpReply, AnAnswerOfValuesIsMadeOnceAndNotByWhoGivesIt) {
+  TestServer test;
+  RawClient client = test.connect();
+  client.send(get("/park") + get("/echo"));
+  const Reply reply = test.parked.take();
+  std::atomic<int> made = 0;
+  std::atomic<std::thread::id> maker;
+  reply->send_made(
+      [&] {
+        ++made;
+        maker = std::this_thread::get_id();
+        return HttpResponse{.body = "made"};
+      },
+      10);
+  reply->send({.body = "late"});
+  EXPECT_EQ(client.response().body, "made");
+  EXPECT_EQ(client.response().body, "GET [echo] ");
+  EXPECT_EQ(made, 1);
+  EXPECT_NE(maker.load(), std::this_thread::get_id());
+}
+
+TEST(HttpReply, AnAnswerIsMadeAlsoIfNobodyWaitsAnyMore) {
+  TestServer test;
+  RawClient client = test.connect();
+  client.send(get("/park"));
+  const Reply reply = test.parked.take();
+  client.reset();
+  EXPECT_TRUE(eventually([&] { return test.server->connections() == 0; }));
+  Signal made;
+  reply->send_made(
+      [&] {
+        made.raise();
+        return HttpResponse{};
+      },
+      10);
+  EXPECT_TRUE(made.wait());
+}
+
 class GoneClients : public ::testing::TestWithParam<const char*> {
  protected:
   static void leave(RawClient& client) {
