@@ -6,7 +6,7 @@
 #include "engine/attempts/settlement.h"
 #include "engine/calls/job_info.h"
 #include "engine/calls/trail.h"
-#include "store/job_text.h"
+#include "store/told_occurrence.h"
 
 namespace carillon {
 
@@ -73,17 +73,7 @@ Result<JobInfo> NodeClient::job(std::string_view tenant, JobId id) {
 }
 
 Result<JobList> NodeClient::jobs(const JobQuery& query, JobId before, std::size_t limit) {
-  const JobFilter filter{.tenant = query.tenant,
-                         .states = query.states,
-                         .type = query.type,
-                         .queue = query.queue,
-                         .schedule = query.schedule,
-                         .subject = query.subject,
-                         .tag = query.tag,
-                         .text = query.text,
-                         .since = query.since,
-                         .until = query.until};
-  TRY_ASSIGN(const JobPage page, node_.store().reader().jobs(filter, before, limit));
+  TRY_ASSIGN(const JobPage page, node_.store().reader().jobs(query, before, limit));
   JobList list{.next_before = page.next_before};
   for (const JobView& view : page.jobs) {
     TRY_ASSIGN(JobInfo info, job_info_of(view, node_.rules(), node_.store().jobs().now()));
@@ -115,10 +105,7 @@ Result<JobState> NodeClient::run_now(std::string_view tenant, JobId id) {
 
 Result<EnqueuedJob> NodeClient::rerun(std::string_view tenant, JobId id) {
   TRY_ASSIGN(const JobView like, node_.store().reader().job(tenant, id));
-  JobOptions options;
-  if (!like.row.options.empty()) {
-    TRY_ASSIGN(options, read_options(like.row.options));
-  }
+  TRY_ASSIGN(JobOptions options, like.row.options.read());
   // It is no occurrence, but tells of the one that it repeats; and nobody waits for its key.
   ToldOccurrence told = told_by(like.row, like.schedule, options);
   if (!told.schedule.empty()) {
@@ -166,7 +153,7 @@ Result<BulkInfo> NodeClient::bulk(const BulkRequest& request) {
   // Before the round: it is for the bar that shows how far the work is, and nothing rests on it.
   Store& store = node_.store();
   const BulkWork::Begin begin{.request = request,
-                              .total = count_matching(store, filter_of(request, store.jobs().now()))};
+                              .total = count_matching(store, query_of(request, store.jobs().now()))};
   return write<BulkInfo>({request.query.tenant, "jobs.bulk", std::string(to_string(request.action))},
                          [&](Round& round) -> Result<Done<BulkInfo>> {
                            TRY_ASSIGN(BulkInfo begun, node_.bulk().begin(round, begin));

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <carillon/client.h>
-#include <carillon/job_info.h>
 #include <carillon/job_request.h>
 
 #include <functional>
@@ -16,7 +15,6 @@
 #include "base/json.h"
 #include "core/jobs/job.h"
 #include "core/settings/job_defaults.h"
-#include "store/job_store.h"
 
 namespace carillon::server {
 
@@ -50,8 +48,5 @@ JobRequest request_of(JobBody body);
 
 // The job that a path means. Errors: not_found.
 Result<JobId> read_job_id(const std::string& text);
-
-// A job that was stored this moment, without reading it back.
-JobInfo info_of_new(const NewJob& job, const Enqueued& made, Instant now);
 
 }  // namespace carillon::server
