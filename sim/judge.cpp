@@ -148,7 +148,8 @@ void Judge::see(const JobUpdated& op) {
     findings_.expect(job.waits_for.empty(), 31, "job {} was released while it waits", Shown{id});
   }
   if (job.lease && !job.cancel_requested) {
-    job.cancel_requested = op.after.detail.find("\"cancel_requested\":true") != std::string::npos;
+    const auto detail = op.after.detail.read();
+    job.cancel_requested = detail && detail->cancel_requested;
   }
   plain_changed(job, false);
   job.row = op.after;
@@ -157,7 +158,7 @@ void Judge::see(const JobUpdated& op) {
 
 void Judge::see(const JobArchived& op) {
   const JobId id = op.row.job.id;
-  if (op.row.job.detail.find("\"last_error\"") != std::string::npos) fortunes_.ended_with_error(id);
+  if (const auto detail = op.row.job.detail.read(); detail && detail->last_error) fortunes_.ended_with_error(id);
   const auto found = model_.live.find(id);
   if (!findings_.expect(found != model_.live.end(), 3, "job {} ended twice", Shown{id})) return;
   if (const auto ending = endings_.find(id); ending != endings_.end()) {

@@ -235,8 +235,8 @@ void Judge::judge_result(const Ending& ending, std::optional<AttemptResult> resu
   if (!result) {
     findings_.expect(word && (word->how == Word::How::gated || word->kind == Outcome::Kind::deferred), 33,
                      "job {} was deferred, and nobody asked", name);
-    findings_.expect(ending.back && ending.back->detail.find("defer_reason") != std::string::npos, 33,
-                     "job {} was deferred without a reason", name);
+    const auto detail = ending.back ? ending.back->detail.read() : Result<JobDetail>();
+    findings_.expect(detail && !detail->defer_reason.empty(), 33, "job {} was deferred without a reason", name);
     ++counted_.deferred;
     return;
   }

@@ -3,7 +3,7 @@
 
 #include "sim/subject_model.h"
 #include "store/job_text.h"
-#include "store/subject_text.h"
+#include "store/subject_state.h"
 
 namespace carillon::sim {
 
@@ -91,7 +91,7 @@ void judge_next(const SubjectView& view) {
 }
 
 bool is_by_hand(const JobRow& job) {
-  const auto options = read_options(job.options);
+  const auto options = job.options.read();
   return options && options->origin == Origin::manual;
 }
 

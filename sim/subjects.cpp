@@ -9,7 +9,10 @@ namespace carillon::sim {
 
 namespace {
 
-bool is_by_hand(const JobRow& row) { return row.options.find("\"manual\"") != std::string::npos; }
+bool is_by_hand(const JobRow& row) {
+  const auto options = row.options.read();
+  return options && options->origin == Origin::manual;
+}
 
 bool plans_otherwise(const ScheduleRow& before, const ScheduleRow& after) {
   return before.definition != after.definition || before.enabled != after.enabled ||

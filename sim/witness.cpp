@@ -65,7 +65,7 @@ class WitnessedTransaction final : public Transaction {
     return lane;
   }
   std::optional<ArchiveRow> archived(JobId id) override { return inner_->archived(id); }
-  void update_archived_detail(JobId id, std::string_view detail) override {
+  void update_archived_detail(JobId id, const StoredDetail& detail) override {
     inner_->update_archived_detail(id, detail);
   }
   std::vector<ArchiveRow> archived_above(JobId after, std::size_t limit) override {

@@ -4,6 +4,7 @@
 #include <carillon/error.h>
 #include <carillon/explain.h>
 #include <carillon/job_info.h>
+#include <carillon/job_query.h>
 #include <carillon/job_request.h>
 #include <carillon/schedule.h>
 #include <carillon/subject.h>
@@ -21,20 +22,6 @@ struct EnqueuedJob {
   JobId id;
   bool deduplicated = false;  // an idempotency key gave the job that was there already
   JobState state = JobState::queued;
-};
-
-// All that is given must match.
-struct JobQuery {
-  std::string tenant = "default";
-  std::vector<JobState> states;
-  std::optional<std::string> type;
-  std::optional<std::string> queue;
-  std::optional<std::string> schedule;
-  std::optional<std::string> subject;
-  std::optional<std::string> tag;
-  std::optional<std::string> text;  // in the payload, as bytes
-  std::optional<Instant> since;     // created then or later
-  std::optional<Instant> until;     // created before
 };
 
 struct JobList {

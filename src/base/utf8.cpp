@@ -41,6 +41,15 @@ bool acts_on_terminal(char32_t code) {
                              [code](const CodeRange& range) { return code >= range.first && code <= range.last; });
 }
 
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const Utf8Character first = first_character(text);
+    if (!first.valid) return false;
+    text.remove_prefix(first.bytes);
+  }
+  return true;
+}
+
 Utf8Character first_character(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);

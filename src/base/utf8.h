@@ -16,6 +16,9 @@ struct Utf8Character {
 // The first character of a text that is not empty.
 Utf8Character first_character(std::string_view text);
 
+// Whether all of it is characters.
+bool is_utf8(std::string_view text);
+
 // Adds the bytes of a character.
 void append_utf8(std::string& out, char32_t code);
 

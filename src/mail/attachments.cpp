@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/base64.h"
-#include "base/plain_text.h"
+#include "base/utf8.h"
 #include "mail/address.h"
 
 namespace carillon::mail {
@@ -32,8 +32,6 @@ bool is_word(std::string_view text, std::string_view others) {
   });
 }
 
-bool is_valid_utf8(std::string_view text) { return valid_utf8(text) == text; }
-
 // Without parameters: those would be headers of a job's choice. Parts that hold parts cannot be Base64.
 bool is_type(std::string_view type) {
   const std::size_t slash = type.find('/');
@@ -49,7 +47,7 @@ CheckedAttachments check(const MailAttachment& one) {
     }
   }
   if (one.name.empty() || one.name.size() > kNameBytesMax || one.name.find_first_of("/\\") != std::string::npos ||
-      !is_valid_utf8(one.name)) {
+      !is_utf8(one.name)) {
     return bad(
         fmt::format("an attachment needs the name of a file, of at most {} bytes and without a folder", kNameBytesMax));
   }

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "base/base64.h"
-#include "base/plain_text.h"
+#include "base/utf8.h"
 #include "net/digest.h"
 
 namespace carillon::mail {
@@ -29,7 +29,7 @@ std::string encoded_words(std::string_view text) {
   while (!text.empty()) {
     std::size_t taken = 0;
     while (taken < text.size()) {
-      const std::size_t length = std::max<std::size_t>(utf8_length(text.substr(taken)), 1);
+      const std::size_t length = first_character(text.substr(taken)).bytes;
       if (taken + length > kWordBytesMax) break;
       taken += length;
     }

@@ -8,7 +8,8 @@
 // Safety never rests on the caller's memory: what is claimed, extended or settled is judged by the row.
 #pragma once
 
-#include <functional>
+#include <carillon/job_query.h>
+
 #include <optional>
 #include <span>
 #include <string>
@@ -22,7 +23,6 @@
 #include "core/jobs/job_state.h"
 #include "core/policies/gate_history.h"
 #include "core/policies/retention.h"
-#include "store/job_filter.h"
 #include "store/rows.h"
 
 namespace carillon {
@@ -86,11 +86,12 @@ struct LeasedJob {
   std::optional<Instant> slot;
   SlotKind slot_kind = SlotKind::instant;
   std::optional<SubjectKey> occurrence_of;  // whose slot it holds; nothing: it counts for none (invariant 1)
-  std::string options;                      // JSON of what differs from the defaults; "" if nothing does
-  bool ahead = false;                       // claimed ahead of a free slot
+  StoredOptions options;
+  OnAmbiguous on_ambiguous = OnAmbiguous::retry;  // what they say of it
+  bool ahead = false;                             // claimed ahead of a free slot
   std::string worker;
   Instant claimed_at;
-  std::string detail;          // JSON of what happened so far; "" if nothing did
+  StoredDetail detail;
   std::uint32_t closings = 0;  // of gates that held it since it was due, and that its detail does not tell of
   friend bool operator==(const LeasedJob&, const LeasedJob&) = default;
 };
@@ -290,8 +291,18 @@ struct BulkStep {
   std::vector<ReadyJob> ready;
 };
 
-// Why a job that waits at this place has not started before its deadline: `gated`, `paused`, else `deadline`.
-using WhyNotStarted = std::function<VerdictReason(const Lane& lane, TypeId type, bool notifies)>;
+// Why a job that waits has not started before its deadline: `gated`, `paused`, else `deadline`.
+struct WhyNotStarted {
+  JobId job;
+  VerdictReason reason = VerdictReason::deadline;
+};
+
+// A queued job whose deadline has passed, as it waits.
+struct OverdueJob {
+  JobId id;
+  LaneId lane;
+  bool notifies = false;
+};
 
 class JobStore {
  public:
@@ -345,8 +356,11 @@ class JobStore {
   virtual std::vector<Result<Settled>> settle(std::span<const Settlement> settlements) = 0;
   // Ends attempts whose lease or time has run out; at most `limit`. (invariants 12, 13)
   virtual Result<std::vector<Reaped>> reap(std::size_t limit) = 0;
-  // Ends jobs whose deadline has passed, in the order of deadlines; at most `limit`. (invariant 3) `why` may be empty.
-  virtual Result<std::vector<Changed>> finish_overdue(std::size_t limit, const WhyNotStarted& why) = 0;
+  // Of the first `limit` jobs whose deadline has passed those that are queued, in the order of deadlines.
+  virtual Result<std::vector<OverdueJob>> overdue(std::size_t limit) = 0;
+  // Ends jobs whose deadline has passed, in the order of deadlines; at most `limit`. (invariant 3) Of a queued one that
+  // its own schedule does not hold, `why` says why it has not started; of one that it does not name: its deadline.
+  virtual Result<std::vector<Changed>> finish_overdue(std::size_t limit, std::span<const WhyNotStarted> why) = 0;
 
   // The queued jobs above `after` that are due by `until`, or later than that but not far off when they were written (a
   // clock was set back since), in the order of ids. Looks at no more than `limit` rows.
@@ -373,7 +387,7 @@ class JobStore {
   // tried again as its schedule says: another `retry` is `invalid_configuration`.
   virtual Result<Changed> patch(std::string_view tenant, JobId job, const JobPatch& patch) = 0;
   // The same over all that match, above `after`. Call again until the end.
-  virtual Result<BulkStep> act_on(const JobFilter& filter, JobAction action, JobId after, BulkBounds bounds) = 0;
+  virtual Result<BulkStep> act_on(const JobQuery& filter, JobAction action, JobId after, BulkBounds bounds) = 0;
 
   // Jobs that ended so far in the transaction of `atomically` by what was done to another, and that no call answers
   // with: they waited for one that cannot be done any more, or their series goes on without them. For those who tell

@@ -1,7 +1,8 @@
 #include "store/job_text.h"
 
+#include "core/jobs/stored_json.h"
 #include "core/policies/retry_json.h"
-#include "store/stored_json.h"
+#include "store/stored_value.h"
 
 namespace carillon {
 
@@ -107,30 +108,6 @@ Result<JobOptions> read_options(std::string_view text) {
   return options;
 }
 
-ToldOccurrence told_by(const JobRow& row, std::string_view schedule, const JobOptions& options) {
-  ToldOccurrence told{.schedule = std::string(schedule),
-                      .subject = options.label.empty() ? row.subject : options.label,
-                      .slot = row.slot,
-                      .slot_kind = row.slot && row.deadline ? SlotKind::day : SlotKind::instant};
-  if (!options.beside) return told;
-  told.schedule = options.beside->schedule;
-  told.slot = options.beside->slot;
-  told.slot_kind = options.beside->slot_kind;
-  return told;
-}
-
-bool tells_of(const JobFilter& filter, const ToldColumns& row) {
-  const bool by_schedule = !filter.schedule || row.is_of_schedule;
-  const bool by_subject = !filter.subject || row.subject == *filter.subject;
-  const auto has = [&](std::string_view member) { return row.options.find(member) != std::string_view::npos; };
-  if (!has(kBeside) && !has(kLabel)) return by_schedule && by_subject;
-  const auto options = read_options(row.options);
-  if (!options) return false;
-  const bool tells_schedule = by_schedule || (options->beside && options->beside->schedule == *filter.schedule);
-  const bool tells_subject = options->label.empty() ? by_subject : !filter.subject || options->label == *filter.subject;
-  return tells_schedule && tells_subject;
-}
-
 std::string write_detail(const JobDetail& detail) {
   JsonObject object;
   put_count(object, "losses", detail.losses);
@@ -223,6 +200,23 @@ Result<JobDetail> read_detail(std::string_view text) {
   detail.lifted_at = stored.instant("lifted_at");
   detail.retried = stored.flag("retried");
   return detail;
+}
+
+template <>
+StoredOptions StoredOptions::of(const JobOptions& options) {
+  return StoredOptions(write_options(options));
+}
+template <>
+Result<JobOptions> StoredOptions::read() const {
+  return read_options(text_);
+}
+template <>
+StoredDetail StoredDetail::of(const JobDetail& detail) {
+  return StoredDetail(write_detail(detail));
+}
+template <>
+Result<JobDetail> StoredDetail::read() const {
+  return read_detail(text_);
 }
 
 }  // namespace carillon

@@ -3,96 +3,18 @@
 // Read leniently: a member that this version does not know was written by a later one, and is kept out of the way.
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/error.h"
 #include "core/jobs/job.h"
-#include "store/job_filter.h"
-#include "store/rows.h"
+#include "store/job_detail.h"
 
 namespace carillon {
 
 // "" if everything is at its default.
 std::string write_options(const JobOptions& options);
 Result<JobOptions> read_options(std::string_view text);
-
-// What a job says that it belongs to: its own occurrence, or the one that it stands beside.
-struct ToldOccurrence {
-  std::string schedule;
-  std::string subject;
-  std::optional<Instant> slot;
-  SlotKind slot_kind = SlotKind::instant;
-};
-// `schedule` is the name of the row's.
-ToldOccurrence told_by(const JobRow& row, std::string_view schedule, const JobOptions& options);
-
-// Whether a job says that it belongs to the schedule and the subject that a filter names.
-struct ToldColumns {
-  bool is_of_schedule = false;  // the row's own is the filter's
-  std::string_view subject;
-  std::string_view options;
-};
-bool tells_of(const JobFilter& filter, const ToldColumns& row);
-
-struct LastError {
-  std::string code;
-  std::string message;
-  std::string error_class;
-  friend bool operator==(const LastError&, const LastError&) = default;
-};
-
-// A job that was put back by a gate.
-struct DeferralRecord {
-  Instant at;
-  std::optional<Instant> until;
-  std::string reason;
-  friend bool operator==(const DeferralRecord&, const DeferralRecord&) = default;
-};
-
-// What became of one of a completion's follow-ups.
-struct KeptFollowUp {
-  enum class Kind : std::uint8_t { made, deduplicated, conflict };
-  JobId job;  // of a conflict: that holds the key
-  Kind kind = Kind::made;
-  friend bool operator==(const KeptFollowUp&, const KeptFollowUp&) = default;
-};
-
-inline constexpr std::size_t kDeferralsKept = 20;
-
-// What happened to a job so far.
-struct JobDetail {
-  // In a row, of the attempts before the next one.
-  std::uint32_t losses = 0;
-  bool lost_ahead = false;  // one of these losses cost no attempt
-  std::uint32_t releases = 0;
-  std::uint32_t rate_limits = 0;
-  std::string reason;  // why it is in its state
-  std::optional<LastError> last_error;
-  std::uint32_t deferrals = 0;
-  std::optional<Instant> deferred_until;
-  std::string defer_reason;
-  std::vector<DeferralRecord> recent_deferrals;  // the last 20, oldest first
-  bool cancel_requested = false;
-  std::string progress;  // JSON
-  std::string output;    // JSON
-  std::string stderr_text;
-  std::optional<Instant> last_seen_at;
-  std::string last_end;                 // how the last attempt ended: an attempt result, or "deferred"
-  std::vector<std::string> added_keys;  // beside its own
-  std::vector<JobId> depends_on;        // all that it was to wait for, also when they have ended
-  std::int64_t said = 0;                // in the last attempt's end: Settlement::said
-  std::vector<KeptFollowUp> then;       // what became of them, where they may be asked for again
-  // An operator has said that effects in doubt are to be run: those that its attempts up to this one have met, and
-  // those that were taken over by other jobs before then. (invariant 18)
-  std::int64_t lifted_token = 0;
-  std::optional<Instant> lifted_at;
-  bool retried = false;  // by an operator: its attempts are counted anew, and none of them is the first
-  friend bool operator==(const JobDetail&, const JobDetail&) = default;
-};
 
 std::string write_detail(const JobDetail& detail);
 Result<JobDetail> read_detail(std::string_view text);

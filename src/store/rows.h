@@ -16,6 +16,7 @@
 #include "core/jobs/job_state.h"
 #include "core/settings/audit_detail.h"
 #include "core/time/instant.h"
+#include "store/stored_value.h"
 
 namespace carillon {
 
@@ -56,8 +57,8 @@ struct JobRow {
   ScheduleId schedule;
   std::string subject;
   std::optional<Instant> slot;
-  std::string options;
-  std::string detail;
+  StoredOptions options;
+  StoredDetail detail;
   friend bool operator==(const JobRow&, const JobRow&) = default;
 };
 

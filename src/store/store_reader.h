@@ -2,6 +2,8 @@
 // a page may then hold less than was asked for, and its cursor goes on from there.
 #pragma once
 
+#include <carillon/job_query.h>
+
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,7 +11,6 @@
 
 #include "base/error.h"
 #include "core/jobs/attempt.h"
-#include "store/job_filter.h"
 #include "store/rows.h"
 
 namespace carillon {
@@ -96,7 +97,7 @@ class StoreReader {
 
   // `not_found` if the tenant has no such job. (invariant 28)
   virtual Result<JobView> job(std::string_view tenant, JobId id) = 0;
-  virtual Result<JobPage> jobs(const JobFilter& filter, JobId before, std::size_t limit) = 0;
+  virtual Result<JobPage> jobs(const JobQuery& filter, JobId before, std::size_t limit) = 0;
   // By lane and state; nothing is counted for it. (invariant 34)
   virtual Result<std::vector<StateCount>> counts(std::string_view tenant) = 0;
   // Over all tenants and queues; nothing is counted for it.

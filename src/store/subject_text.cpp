@@ -1,6 +1,6 @@
 #include "store/subject_text.h"
 
-#include "store/stored_json.h"
+#include "core/jobs/stored_json.h"
 
 namespace carillon {
 

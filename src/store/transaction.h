@@ -31,7 +31,7 @@ class Transaction {
   // Makes it fail: a row was found that cannot be.
   virtual void fail(Error error) = 0;
 
-  // What was written since is taken back by `roll_back_to`. Not nested.
+  // What was written since is taken back by `roll_back_to_savepoint`. Not nested: cases/all_or_nothing.h is who calls.
   virtual void savepoint() = 0;
   virtual void roll_back_to_savepoint() = 0;
   virtual void release_savepoint() = 0;
@@ -78,7 +78,7 @@ class Transaction {
   };
   virtual std::optional<LaneId> archive_plain_success(const PlainSuccess& success) = 0;
   virtual std::optional<ArchiveRow> archived(JobId id) = 0;
-  virtual void update_archived_detail(JobId id, std::string_view detail) = 0;
+  virtual void update_archived_detail(JobId id, const StoredDetail& detail) = 0;
   virtual std::vector<ArchiveRow> archived_above(JobId after, std::size_t limit) = 0;
   // With its payload and attempts.
   virtual void erase_archived(const ArchiveRow& row) = 0;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <unordered_map>
 #include <utility>
 
 #include "base/check.h"
@@ -9,6 +10,7 @@
 #include "store/cases/act.h"
 #include "store/cases/admin.h"
 #include "store/cases/advance.h"
+#include "store/cases/all_or_nothing.h"
 #include "store/cases/claim.h"
 #include "store/cases/effect.h"
 #include "store/cases/enqueue.h"
@@ -108,32 +110,6 @@ std::vector<Result<Answer>> TransactionalStore::write_each(std::span<const Item>
   return {items.size(), std::unexpected(std::move(answers).error())};
 }
 
-namespace {
-
-// Runs a use case that may have written before it refuses, and takes that back.
-template <typename UseCase>
-auto all_or_nothing(Context& context, UseCase use_case) {
-  context.tx.savepoint();
-  const std::size_t finalized = context.finalized.size();
-  const std::size_t parked = context.parked.size();
-  const std::size_t ended_along = context.ended_along.size();
-  const std::size_t left_queue = context.left_queue.size();
-  const std::size_t deferred_along = context.deferred_along.size();
-  auto answer = use_case();
-  if (!answer) {
-    context.tx.roll_back_to_savepoint();
-    context.finalized.resize(finalized);
-    context.parked.resize(parked);
-    context.ended_along.resize(ended_along);
-    context.left_queue.resize(left_queue);
-    context.deferred_along.resize(deferred_along);
-  }
-  context.tx.release_savepoint();
-  return answer;
-}
-
-}  // namespace
-
 // ---- Jobs -------------------------------------------------------------------------------------------------------
 
 JobId TransactionalStore::new_job_id() { return ids_.next(clock_.wall()); }
@@ -193,11 +169,27 @@ Result<std::vector<Reaped>> TransactionalStore::reap(std::size_t limit) {
   return write([&](Context& context) { return reap_leases(context, limit); });
 }
 
-Result<std::vector<Changed>> TransactionalStore::finish_overdue(std::size_t limit, const WhyNotStarted& why) {
+Result<std::vector<OverdueJob>> TransactionalStore::overdue(std::size_t limit) {
+  return write([&](Context& context) {
+    std::vector<OverdueJob> overdue;
+    for (const JobId id : context.tx.deadlines(context.now, limit)) {
+      const auto row = context.tx.job(id);
+      if (!row || state_of(*row, context.tx.lease(id)) != JobState::queued) continue;
+      overdue.push_back({.id = id, .lane = row->lane, .notifies = options_of(context, *row).notifies});
+    }
+    return overdue;
+  });
+}
+
+Result<std::vector<Changed>> TransactionalStore::finish_overdue(std::size_t limit, std::span<const WhyNotStarted> why) {
+  std::unordered_map<JobId, VerdictReason> waiting;
+  for (const WhyNotStarted& one : why) waiting.emplace(one.job, one.reason);
   return write([&](Context& context) {
     std::vector<Changed> changed;
     for (const JobId id : context.tx.deadlines(context.now, limit)) {
-      if (auto finished = finish_overdue_job(context, id, why)) changed.push_back(*std::move(finished));
+      const auto known = waiting.find(id);
+      const VerdictReason reason = known == waiting.end() ? VerdictReason::deadline : known->second;
+      if (auto finished = finish_overdue_job(context, id, reason)) changed.push_back(*std::move(finished));
     }
     return changed;
   });
@@ -264,7 +256,7 @@ Result<Changed> TransactionalStore::patch(std::string_view tenant, JobId job, co
   return write_or_refuse([&](Context& context) { return patch_job(context, tenant, job, patch); });
 }
 
-Result<BulkStep> TransactionalStore::act_on(const JobFilter& filter, JobAction action, JobId after, BulkBounds bounds) {
+Result<BulkStep> TransactionalStore::act_on(const JobQuery& filter, JobAction action, JobId after, BulkBounds bounds) {
   return write([&](Context& context) { return act_on_matching(context, filter, action, after, bounds); });
 }
 

@@ -42,7 +42,8 @@ class TransactionalStore final : public Store, private JobStore, private PlanSto
   std::vector<Result<Extended>> extend(std::span<const Extension> extensions) override;
   std::vector<Result<Settled>> settle(std::span<const Settlement> settlements) override;
   Result<std::vector<Reaped>> reap(std::size_t limit) override;
-  Result<std::vector<Changed>> finish_overdue(std::size_t limit, const WhyNotStarted& why) override;
+  Result<std::vector<OverdueJob>> overdue(std::size_t limit) override;
+  Result<std::vector<Changed>> finish_overdue(std::size_t limit, std::span<const WhyNotStarted> why) override;
   Result<LivePage> load_live(JobId after, Instant until, std::size_t limit) override;
   Result<std::vector<ReadyJob>> load_later(Instant from, Instant until, std::size_t limit) override;
   Result<std::vector<JobTraits>> traits(std::span<const JobId> jobs) override;
@@ -55,7 +56,7 @@ class TransactionalStore final : public Store, private JobStore, private PlanSto
   std::string type_name(TypeId type) override;
   std::vector<Result<Changed>> act(std::string_view tenant, JobAction action, std::span<const JobId> jobs) override;
   Result<Changed> patch(std::string_view tenant, JobId job, const JobPatch& patch) override;
-  Result<BulkStep> act_on(const JobFilter& filter, JobAction action, JobId after, BulkBounds bounds) override;
+  Result<BulkStep> act_on(const JobQuery& filter, JobAction action, JobId after, BulkBounds bounds) override;
   std::vector<Changed> ended_along() override;
   std::vector<LeftQueue> take_left_queue() override;
   Result<std::vector<ReadyJob>> queued(std::span<const JobId> jobs) override;

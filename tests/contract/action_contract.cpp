@@ -217,7 +217,7 @@ TEST_P(StoreContract, PayloadAndMetaCanBeLaidOver) {
         kTenant, id, {.payload_over = R"({"b":")" + text + R"("})", .meta_over = R"({"hook":")" + word + R"("})"}));
     EXPECT_EQ(changed.state, JobState::queued);
     EXPECT_EQ(view(id).payload, R"({"a":1,"b":")" + text + R"("})");
-    EXPECT_EQ(value_of(read_options(view(id).row.options)).meta, R"({"team":"x","hook":")" + word + R"("})");
+    EXPECT_EQ(value_of(view(id).row.options.read()).meta, R"({"team":"x","hook":")" + word + R"("})");
   }
   const LeasedJob leased = claim_one(id);
   EXPECT_EQ(leased.payload, R"({"a":1,"b":"short again"})");
@@ -264,14 +264,14 @@ TEST_P(StoreContract, TheWorkOfAJobCanBeChanged) {
   EXPECT_TRUE(changed.ready[0].has_options);
   EXPECT_EQ(changed.before.limits, std::vector<std::string>());
   EXPECT_EQ(changed.after.limits, std::vector<std::string>{"smtp"});
-  const JobOptions options = value_of(read_options(view(id).row.options));
+  const JobOptions options = value_of(view(id).row.options.read());
   EXPECT_EQ(options.retry, RetryPolicy(RetryNone{}));
   EXPECT_THAT(options.tags, ElementsAre("kept"));
   EXPECT_EQ(claim_one(id).payload, R"({"a":1,"b":{"d": 3}})");
 }
 
 TEST_P(StoreContract, HowOftenAJobIsTriedCanBeChanged) {  // invariant 16
-  const auto allowed = [&](JobId id) { return value_of(read_options(view(id).row.options)).max_attempts; };
+  const auto allowed = [&](JobId id) { return value_of(view(id).row.options.read()).max_attempts; };
   const JobId id = enqueue(doubling_job());
   const Changed changed = value_of(jobs().patch(kTenant, id, {.max_attempts = 7}));
   EXPECT_EQ(changed.after.max_attempts, 7U);
@@ -347,7 +347,7 @@ TEST_P(StoreContract, BulkWorkGoesInBoundedStepsOverAllThatMatch) {
   NewJob foreign = job("even");
   foreign.tenant = "acme";
   const JobId foreign_id = parked_job(foreign);
-  JobFilter filter;
+  JobQuery filter;
   filter.states = {JobState::dlq};
   filter.type = "even";
   BulkStep total;
@@ -420,18 +420,18 @@ TEST_P(StoreContract, BulkWorkFiltersByEveryField) {
   const Instant then = now();
   const JobId by_time = enqueue(job());
   const auto cancels = [&](auto change, JobId expected) {
-    JobFilter filter;
+    JobQuery filter;
     change(filter);
     const BulkStep step = value_of(jobs().act_on(filter, JobAction::cancel, {}, 100));
     EXPECT_EQ(step.changed, 1U);
     EXPECT_EQ(state(expected), JobState::cancelled);
   };
-  cancels([](JobFilter& filter) { filter.tag = "red"; }, by_tag);
-  cancels([](JobFilter& filter) { filter.queue = "slow"; }, by_queue);
-  cancels([](JobFilter& filter) { filter.text = "Zoë"; }, by_text);
-  cancels([](JobFilter& filter) { filter.subject = "user-1"; }, by_subject);
-  cancels([](JobFilter& filter) { filter.schedule = "standup"; }, by_schedule);
-  cancels([&](JobFilter& filter) { filter.since = then; }, by_time);
+  cancels([](JobQuery& filter) { filter.tag = "red"; }, by_tag);
+  cancels([](JobQuery& filter) { filter.queue = "slow"; }, by_queue);
+  cancels([](JobQuery& filter) { filter.text = "Zoë"; }, by_text);
+  cancels([](JobQuery& filter) { filter.subject = "user-1"; }, by_subject);
+  cancels([](JobQuery& filter) { filter.schedule = "standup"; }, by_schedule);
+  cancels([&](JobQuery& filter) { filter.since = then; }, by_time);
 }
 
 TEST_P(StoreContract, BulkWorkMeetsWhatItsOwnStepsHaveEnded) {

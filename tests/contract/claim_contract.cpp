@@ -3,7 +3,7 @@
 #include <array>
 
 #include "contract/store_contract.h"
-#include "store/gate_text.h"
+#include "store/gate_document.h"
 
 namespace carillon::test {
 namespace {
@@ -40,12 +40,12 @@ TEST_P(StoreContract, AClaimTellsAllThatAHandlerNeeds) {
   EXPECT_EQ(leased.subject, "user-17");
   EXPECT_EQ(leased.schedule, "");
   EXPECT_FALSE(leased.slot);
-  EXPECT_EQ(value_of(read_options(leased.options)).limits, asked.options.limits);
+  EXPECT_EQ(value_of(leased.options.read()).limits, asked.options.limits);
 }
 
 TEST_P(StoreContract, AClaimTellsWhatHappenedToTheJobSoFar) {
   const JobId id = enqueue(doubling_job(1));
-  EXPECT_EQ(claim_one(id, {.worker = "ada"}).detail, "");
+  EXPECT_TRUE(claim_one(id, {.worker = "ada"}).detail.empty());
   settle(failed_for_good({.id = id, .token = 1}));
   act(JobAction::retry, id);
   const LeasedJob again = claim_one(id, {.worker = "bob"});
@@ -53,7 +53,7 @@ TEST_P(StoreContract, AClaimTellsWhatHappenedToTheJobSoFar) {
   EXPECT_EQ(again.worker, "bob");
   EXPECT_EQ(again.claimed_at, now());
   EXPECT_EQ(again.detail, view(id).row.detail);
-  const JobDetail detail = value_of(read_detail(again.detail));
+  const JobDetail detail = value_of(again.detail.read());
   EXPECT_TRUE(detail.retried);
   EXPECT_EQ(detail.last_error.value().message, "it broke");
 }

@@ -40,9 +40,9 @@ TEST_P(StoreContract, ADependentWaitsUntilAllItsParentsAreDone) {  // invariant 
   EXPECT_EQ(last.ready[0].run_at, now());
   EXPECT_EQ(state(child.id), JobState::queued);
   EXPECT_THAT(view(child.id).waits_for, IsEmpty());
-  EXPECT_THAT(value_of(read_detail(view(child.id).row.detail)).depends_on, ElementsAre(first, second));
+  EXPECT_THAT(value_of(view(child.id).row.detail.read()).depends_on, ElementsAre(first, second));
   settle(completed(claim_one(child.id)));
-  EXPECT_THAT(value_of(read_detail(view(child.id).row.detail)).depends_on, ElementsAre(first, second));
+  EXPECT_THAT(value_of(view(child.id).row.detail.read()).depends_on, ElementsAre(first, second));
   expect_counts_agree();
 }
 
@@ -59,7 +59,7 @@ TEST_P(StoreContract, ADependentFiresOncePerSuccessOfItsParent) {  // invariant 
 }
 
 TEST_P(StoreContract, ADependentSaysThatItsParentsCausedIt) {
-  const auto options_of = [&](JobId id) { return value_of(read_options(view(id).row.options)); };
+  const auto options_of = [&](JobId id) { return value_of(view(id).row.options.read()); };
   const JobId first = enqueue(job());
   const JobId second = enqueue(job());
   const JobOptions child = options_of(enqueue(after({second, first})));

@@ -65,7 +65,7 @@ TEST_P(StoreContract, AJobIsReadAsItWasAskedFor) {
   EXPECT_EQ(stored.row.run_at, now() + 5min);
   EXPECT_EQ(stored.row.deadline, now() + 1h);
   EXPECT_EQ(stored.row.subject, "user-17");
-  const JobOptions options = value_of(read_options(stored.row.options));
+  const JobOptions options = value_of(stored.row.options.read());
   EXPECT_EQ(options.retry, asked.options.retry);
   EXPECT_EQ(options.max_attempts, std::nullopt);
   EXPECT_EQ(options.timeout, 90s);

@@ -184,7 +184,7 @@ TEST_P(StoreContract, AKeyFromBeforeIsComparedByItsBytes) {  // invariant 17
     Transaction& old = backend->begin();
     const TypeId type = old.type(job().type);
     JobRow row{.id = id, .lane = old.lane(kTenant, "default"), .type = type, .run_at = own_clock.wall()};
-    row.options = R"({"idempotency_key":"evt-1"})";
+    row.options = StoredOptions(R"({"idempotency_key":"evt-1"})");
     old.insert_job(row, kPayload);
     old.put_key({.tenant = std::string(kTenant),
                  .type = type,

@@ -49,7 +49,7 @@ void ModelPlayer::check_invariants() {
   std::set<JobId> processing;
   for (const std::string& tenant : kTenants) {
     std::map<std::pair<Lane, JobState>, std::int64_t> counted;
-    JobFilter filter;
+    JobQuery filter;
     filter.tenant = tenant;
     JobId before;
     do {
@@ -63,7 +63,7 @@ void ModelPlayer::check_invariants() {
           report(fmt::format("{} went from {} to {}", id.value, to_string(known->second), to_string(view.state)));
         }
         states_[id] = view.state;
-        const auto max_attempts = value_of(read_options(view.row.options)).max_attempts;
+        const auto max_attempts = value_of(view.row.options.read()).max_attempts;
         if (max_attempts && view.row.attempts > *max_attempts) report("too many attempts");  // invariant 16
       }
       before = page.next_before;

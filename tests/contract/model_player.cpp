@@ -283,7 +283,7 @@ void ModelPlayer::act_on(const Step& step) {
   static constexpr std::array kActions{JobAction::retry, JobAction::discard, JobAction::run_now, JobAction::cancel};
   static constexpr std::array kStates{JobState::dlq, JobState::queued, JobState::waiting, JobState::processing};
   const JobAction action = choose(kActions, step[1]);
-  JobFilter filter;
+  JobQuery filter;
   filter.tenant = choose(kTenants, step[2] / 4);
   filter.states = {choose(kStates, step[2])};
   const auto all_of = [&](Store& store) {

@@ -132,7 +132,7 @@ TEST_P(StoreContract, OtherTextsComeBackByteForByteToo) {
 
   EXPECT_EQ(detail(id).output, odd);
   EXPECT_EQ(view(id).row.subject, asked.subject);
-  EXPECT_EQ(value_of(read_options(view(id).row.options)).meta, odd);
+  EXPECT_EQ(value_of(view(id).row.options.read()).meta, odd);
   EXPECT_EQ(enqueue(asked), id);
 }
 

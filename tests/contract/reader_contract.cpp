@@ -101,23 +101,23 @@ TEST_P(ReaderContract, APageShowsWhatEachJobIs) {
 TEST_P(ReaderContract, JobsAreFilteredByAllThatIsGiven) {
   const Instant middle = expected_[100].made;
   struct Case {
-    std::function<void(JobFilter&)> ask;
+    std::function<void(JobQuery&)> ask;
     std::function<bool(const Expected&, int)> matches;
   };
   const std::vector<Case> cases{
-      {[](JobFilter& filter) { filter.type = "a"; }, [](const Expected& job, int) { return job.type == "a"; }},
-      {[](JobFilter& filter) { filter.type = "absent"; }, [](const Expected&, int) { return false; }},
-      {[](JobFilter& filter) { filter.queue = "slow"; },
+      {[](JobQuery& filter) { filter.type = "a"; }, [](const Expected& job, int) { return job.type == "a"; }},
+      {[](JobQuery& filter) { filter.type = "absent"; }, [](const Expected&, int) { return false; }},
+      {[](JobQuery& filter) { filter.queue = "slow"; },
        [](const Expected& job, int) { return job.lane.queue == "slow"; }},
-      {[](JobFilter& filter) { filter.tag = "red"; }, [](const Expected&, int i) { return i % 5 == 0; }},
-      {[](JobFilter& filter) { filter.tag = "t5"; }, [](const Expected&, int i) { return i % 10 == 5; }},
-      {[](JobFilter& filter) { filter.subject = "user-2"; }, [](const Expected&, int i) { return i % 6 == 2; }},
-      {[](JobFilter& filter) { filter.text = R"("n":19)"; },
+      {[](JobQuery& filter) { filter.tag = "red"; }, [](const Expected&, int i) { return i % 5 == 0; }},
+      {[](JobQuery& filter) { filter.tag = "t5"; }, [](const Expected&, int i) { return i % 10 == 5; }},
+      {[](JobQuery& filter) { filter.subject = "user-2"; }, [](const Expected&, int i) { return i % 6 == 2; }},
+      {[](JobQuery& filter) { filter.text = R"("n":19)"; },
        [](const Expected&, int i) { return i == 19 || (i >= 190 && i <= 199); }},
-      {[](JobFilter& filter) { filter.schedule = "standup"; }, [](const Expected&, int) { return false; }},
-      {[&](JobFilter& filter) { filter.since = middle; }, [&](const Expected& job, int) { return job.made >= middle; }},
-      {[&](JobFilter& filter) { filter.until = middle; }, [&](const Expected& job, int) { return job.made < middle; }},
-      {[](JobFilter& filter) {
+      {[](JobQuery& filter) { filter.schedule = "standup"; }, [](const Expected&, int) { return false; }},
+      {[&](JobQuery& filter) { filter.since = middle; }, [&](const Expected& job, int) { return job.made >= middle; }},
+      {[&](JobQuery& filter) { filter.until = middle; }, [&](const Expected& job, int) { return job.made < middle; }},
+      {[](JobQuery& filter) {
          filter.states = {JobState::dlq, JobState::done};
          filter.type = "a";
          filter.queue = "fast";
@@ -129,13 +129,13 @@ TEST_P(ReaderContract, JobsAreFilteredByAllThatIsGiven) {
   };
   for (std::size_t i = 0; i < cases.size(); ++i) {
     SCOPED_TRACE(i);
-    JobFilter filter;
+    JobQuery filter;
     cases[i].ask(filter);
     EXPECT_THAT(all_ids(filter, 9), ElementsAreArray(expected(cases[i].matches)));
   }
   for (const JobState state : kJobStates) {
     SCOPED_TRACE(to_string(state));
-    JobFilter filter;
+    JobQuery filter;
     filter.states = {state};
     EXPECT_THAT(all_ids(filter, 9),
                 ElementsAreArray(expected([&](const Expected& job, int) { return job.state == state; })));
@@ -205,7 +205,7 @@ TEST_P(ReaderContract, CountsFollowEveryMove) {  // invariant 34
 }
 
 TEST_P(ReaderContract, ATenantSeesOnlyItsOwn) {  // invariant 28
-  JobFilter filter;
+  JobQuery filter;
   filter.tenant = "acme";
   EXPECT_THAT(all_ids(filter), ElementsAreArray(expected([](const Expected&, int) { return true; }, "acme")));
   filter.tenant = "absent";

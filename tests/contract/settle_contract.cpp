@@ -272,7 +272,7 @@ TEST_P(StoreContract, AFollowUpIsMadeByTheCompletionThatCausesIt) {  // invarian
   for (const ReadyJob& ready : answer.ready) {
     const JobView made = view(ready.id, "acme");
     EXPECT_EQ(made.state, JobState::queued);
-    const JobOptions options = value_of(read_options(made.row.options));
+    const JobOptions options = value_of(made.row.options.read());
     EXPECT_EQ(options.origin, Origin::dependent);
     EXPECT_EQ(options.parent, id);
   }

@@ -187,7 +187,7 @@ JobId StoreContract::done_job(const NewJob& job) {
   return id;
 }
 
-std::vector<JobView> StoreContract::all_jobs(const JobFilter& filter, std::size_t page_size) {
+std::vector<JobView> StoreContract::all_jobs(const JobQuery& filter, std::size_t page_size) {
   std::vector<JobView> found;
   JobId before;
   for (int i = 0; i < kPagesMax; ++i) {
@@ -199,7 +199,7 @@ std::vector<JobView> StoreContract::all_jobs(const JobFilter& filter, std::size_
   throw std::runtime_error("the pages of jobs do not end");
 }
 
-std::vector<JobId> StoreContract::all_ids(const JobFilter& filter, std::size_t page_size) {
+std::vector<JobId> StoreContract::all_ids(const JobQuery& filter, std::size_t page_size) {
   std::vector<JobId> ids;
   for (const JobView& view : all_jobs(filter, page_size)) ids.push_back(view.row.id);
   return ids;
@@ -216,7 +216,7 @@ Counts StoreContract::kept_counts(std::string_view tenant) {
 
 Counts StoreContract::counted(std::string_view tenant) {
   Counts counts;
-  JobFilter filter;
+  JobQuery filter;
   filter.tenant = tenant;
   for (const JobView& view : all_jobs(filter)) ++counts[{view.lane, view.state}];
   return counts;

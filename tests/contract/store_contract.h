@@ -162,11 +162,11 @@ class StoreContract : public testing::TestWithParam<BackendParam> {
   // ---- What can be read ----
   JobView view(JobId id, std::string_view tenant = kTenant) { return value_of(reader().job(tenant, id)); }
   JobState state(JobId id, std::string_view tenant = kTenant) { return view(id, tenant).state; }
-  JobDetail detail(JobId id) { return value_of(read_detail(view(id).row.detail)); }
+  JobDetail detail(JobId id) { return value_of(view(id).row.detail.read()); }
   bool exists(JobId id, std::string_view tenant = kTenant) { return reader().job(tenant, id).has_value(); }
   // Newest first, page by page.
-  std::vector<JobView> all_jobs(const JobFilter& filter = {}, std::size_t page_size = 500);
-  std::vector<JobId> all_ids(const JobFilter& filter = {}, std::size_t page_size = 500);
+  std::vector<JobView> all_jobs(const JobQuery& filter = {}, std::size_t page_size = 500);
+  std::vector<JobId> all_ids(const JobQuery& filter = {}, std::size_t page_size = 500);
   // What the store says, and what is there when somebody counts.
   Counts kept_counts(std::string_view tenant = kTenant);
   Counts counted(std::string_view tenant = kTenant);

@@ -39,7 +39,7 @@ std::string job_text(StoreReader& reader, const std::string& tenant, const JobVi
       "job {} {} {} {} priority {} run_at {} attempts {} token {} deadline {} later {} {}/{} slot {} finished {}\n",
       row.id.value, to_string(view.state), lane_text(view.lane), view.type, row.priority, at(row.run_at), row.attempts,
       row.token, at(row.deadline), row.later, view.schedule, row.subject, at(row.slot), at(view.finished_at));
-  text += fmt::format("  options {} detail {} payload {}\n", row.options, row.detail, view.payload);
+  text += fmt::format("  options {} detail {} payload {}\n", row.options.text(), row.detail.text(), view.payload);
   if (view.lease) text += "  " + lease_text(*view.lease) + " wall " + at(view.lease_until) + "\n";
   for (const AttemptRow& attempt : view.attempts) {
     text += fmt::format("  attempt {} token {} {} by {} from {} to {} {} \"{}\"\n", attempt.number, attempt.token,
@@ -55,7 +55,7 @@ std::string job_text(StoreReader& reader, const std::string& tenant, const JobVi
 
 std::string jobs_text(Store& store, const std::string& tenant) {
   std::string text;
-  JobFilter filter;
+  JobQuery filter;
   filter.tenant = tenant;
   JobId before;
   do {
@@ -119,7 +119,7 @@ std::string text_of(Store& /*store*/, const LeasedJob& job) {
   return fmt::format("{} {}/{} {} {} priority {} attempt {} token {} run_at {} deadline {} until {} {} {} {}/{}/{} {}",
                      job.id.value, job.tenant, job.queue, job.type, job.payload, job.priority, job.attempt, job.token,
                      at(job.run_at), at(job.deadline), at(job.lease_until), job.lease.count(), job.timeout.count(),
-                     job.schedule, job.subject, at(job.slot), job.options);
+                     job.schedule, job.subject, at(job.slot), job.options.text());
 }
 
 std::string text_of(Store& store, const Claimed& claimed) {

@@ -74,7 +74,7 @@ struct Walk {
   milliseconds slowest{};
 };
 
-Walk walk_all(StoreReader& reader, const JobFilter& filter) {
+Walk walk_all(StoreReader& reader, const JobQuery& filter) {
   Walk walk;
   JobId before;
   do {

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/json.h"
 #include "base/json_check.h"
+#include "base/utf8.h"
 
 namespace carillon {
 
@@ -50,15 +51,9 @@ bool has_control_character(std::string_view text) {
   return std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
 }
 
-// What is not cannot be written down as JSON and come back as it was.
-bool is_utf8(std::string_view text) {
-  if (std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; })) return true;
-  const auto read = parse_json(json_string(text));
-  return read && read->text == text;
-}
-
 Result<void> check_text(std::string_view what, std::string_view text, std::size_t max) {
   TRY(check_size(what, text.size(), max));
+  // What is not cannot be written down as JSON and come back as it was.
   if (!is_utf8(text)) return invalid_field(what, fmt::format("{} {} is not valid UTF-8", what, quoted(text)));
   if (!has_control_character(text)) return {};
   return invalid_field(what, fmt::format("{} {} contains a control character", what, quoted(text)));

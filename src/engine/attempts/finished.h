@@ -3,12 +3,13 @@
 
 #include <carillon/outcome.h>
 
-#include <mutex>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/bell.h"
+#include "base/mailbox.h"
 #include "core/policies/gate.h"
 #include "engine/attempts/run.h"
 
@@ -32,35 +33,17 @@ struct Finished {
 
 class FinishedQueue {
  public:
-  explicit FinishedQueue(std::shared_ptr<Bell> bell) : bell_(std::move(bell)) {}
-  FinishedQueue(const FinishedQueue&) = delete;
-  FinishedQueue& operator=(const FinishedQueue&) = delete;
-  ~FinishedQueue() = default;
+  explicit FinishedQueue(std::shared_ptr<Bell> bell) : waiting_([bell = std::move(bell)] { bell->ring(); }) {}
 
   void put(Finished finished) {
     finished.run->has_returned();
-    bool first = false;
-    {
-      const std::scoped_lock lock(mutex_);
-      first = waiting_.empty();
-      waiting_.push_back(std::move(finished));
-    }
-    // The node takes all that waits: only the first has to wake it.
-    if (first) bell_->ring();
+    waiting_.put(std::move(finished));
   }
-  std::vector<Finished> take() {
-    const std::scoped_lock lock(mutex_);
-    return std::exchange(waiting_, {});
-  }
-  bool empty() const {
-    const std::scoped_lock lock(mutex_);
-    return waiting_.empty();
-  }
+  std::vector<Finished> take() { return waiting_.take(); }
+  bool empty() const { return waiting_.empty(); }
 
  private:
-  const std::shared_ptr<Bell> bell_;
-  mutable std::mutex mutex_;
-  std::vector<Finished> waiting_;
+  Mailbox<Finished> waiting_;
 };
 
 }  // namespace carillon

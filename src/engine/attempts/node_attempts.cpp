@@ -351,11 +351,17 @@ Result<std::size_t> Node::reap(Round& round) {
 
 Result<std::size_t> Node::finish_overdue(Round& round) {
   if (mutant(Mutant::deadline_ignored)) return 0;
-  const auto why = [&](const Lane& lane, TypeId /*type*/, bool notifies) {
-    if (rules_.closed_for(lane.tenant, notifies, round.now)) return VerdictReason::gated;
+  TRY_ASSIGN(const std::vector<OverdueJob> overdue, store_.jobs().overdue(kUpkeepMax));
+  std::vector<WhyNotStarted> why;
+  for (const OverdueJob& job : overdue) {
+    const Lane lane = store_.jobs().lane(job.lane);
     const bool paused = rules_.is_paused(lane.tenant) || dispatcher_.ready().is_queue_closed(lane.tenant, lane.queue);
-    return paused ? VerdictReason::paused : VerdictReason::deadline;
-  };
+    if (rules_.closed_for(lane.tenant, job.notifies, round.now)) {
+      why.push_back({.job = job.id, .reason = VerdictReason::gated});
+    } else if (paused) {
+      why.push_back({.job = job.id, .reason = VerdictReason::paused});
+    }
+  }
   TRY_ASSIGN(const std::vector<Changed> finished, store_.jobs().finish_overdue(kUpkeepMax, why));
   for (const Changed& one : finished) changed(round, one);
   return finished.size();

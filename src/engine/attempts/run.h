@@ -25,7 +25,6 @@ struct Run {
   bool notifies = false;
   bool outside = false;  // its runner waits for somebody outside, and no thread of ours
   bool pulled = false;   // by a worker outside: no thread here runs it, and its holder renews its lease
-  OnAmbiguous on_ambiguous = OnAmbiguous::retry;
 
   // Either side.
   std::atomic<Phase> phase = Phase::claimed;

@@ -39,7 +39,7 @@ OnceResult RunContext::once(std::string_view key, const std::function<void()>& e
     case EffectClaim::Kind::unknown:
       // Another job is at it this very moment: this attempt comes again and will know.
       if (claim.is_under_way) throw std::runtime_error(fmt::format("the effect \"{}\" is under way elsewhere", key));
-      if (run_.on_ambiguous == OnAmbiguous::hold) {
+      if (run_.job.on_ambiguous == OnAmbiguous::hold) {
         throw AmbiguousEffect(
             fmt::format("an earlier attempt began the effect \"{}\" and did not say how it ended", key));
       }

@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 #include "base/json_writer.h"
-#include "store/stored_json.h"
+#include "core/jobs/stored_json.h"
 
 namespace carillon {
 
@@ -81,7 +81,7 @@ std::vector<JobState> states_meant(BulkAction action, std::vector<JobState> aske
 }
 
 // What the store counts anyway: nothing if the filter asks for more than queue and state.
-std::optional<std::uint64_t> counted_by_state(Store& store, const JobFilter& filter, Instant now) {
+std::optional<std::uint64_t> counted_by_state(Store& store, const JobQuery& filter, Instant now) {
   const bool asks_for_more = filter.type || filter.schedule || filter.subject || filter.tag || filter.text ||
                              filter.since || (filter.until && *filter.until <= now);
   if (asks_for_more) return std::nullopt;
@@ -97,22 +97,12 @@ std::optional<std::uint64_t> counted_by_state(Store& store, const JobFilter& fil
 
 }  // namespace
 
-JobFilter filter_of(const BulkRequest& request, Instant now) {
-  const JobQuery& query = request.query;
-  JobFilter filter{
-      .tenant = query.tenant,
-      .states = query.states,
-      .type = query.type,
-      .queue = query.queue,
-      .schedule = query.schedule,
-      .subject = query.subject,
-      .tag = query.tag,
-      .text = query.text,
-      .since = query.since,
-      // What is made from now on is not meant. Ids know the time to the millisecond.
-      .until = std::min(query.until.value_or(kInstantMax), add_clamped(now, std::chrono::milliseconds(1)))};
-  filter.states = states_meant(request.action, std::move(filter.states));
-  return filter;
+JobQuery query_of(const BulkRequest& request, Instant now) {
+  JobQuery query = request.query;
+  query.states = states_meant(request.action, std::move(query.states));
+  // What is made from now on is not meant. Ids know the time to the millisecond.
+  query.until = std::min(query.until.value_or(kInstantMax), add_clamped(now, std::chrono::milliseconds(1)));
+  return query;
 }
 
 Result<void> check_meant(const BulkRequest& request) {
@@ -135,9 +125,9 @@ Result<void> check_meant(const BulkRequest& request) {
   return {};
 }
 
-std::optional<std::uint64_t> count_matching(Store& store, const JobFilter& filter) {
+std::optional<std::uint64_t> count_matching(Store& store, const JobQuery& filter) {
   // Bulk work looks at live jobs alone.
-  JobFilter live = filter;
+  JobQuery live = filter;
   if (live.states.empty()) live.states = {JobState::waiting, JobState::queued, JobState::processing, JobState::dlq};
   std::erase_if(live.states, [](JobState state) { return is_final(state); });
   if (live.states.empty()) return 0;
@@ -273,7 +263,7 @@ Result<BulkInfo> BulkWork::begin(Round& round, const Begin& begin) {
                                  .total = begin.total},
                         .backfill = {},
                         .created_by = {},
-                        .filter = filter_of(request, round.now),
+                        .filter = query_of(request, round.now),
                         .rate = request.rate};
   TRY(put(state));
   remember(round, state, round.boot);

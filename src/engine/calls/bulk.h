@@ -37,7 +37,7 @@ struct BulkState {
   BulkInfo info;
   std::optional<BackfillState> backfill;
   std::string created_by;  // of the jobs that it makes
-  JobFilter filter;
+  JobQuery filter;
   std::optional<double> rate;
   JobId after;  // where it stands
 };
@@ -45,10 +45,10 @@ struct BulkState {
 // Refuses a request that does not say which jobs it means.
 Result<void> check_meant(const BulkRequest& request);
 // The jobs that a request means, at `now`.
-JobFilter filter_of(const BulkRequest& request, Instant now);
+JobQuery query_of(const BulkRequest& request, Instant now);
 // How many live jobs match: by state and queue always, else nothing if there are more than 100,000 or if it takes
 // longer than a second to know. Not inside of a transaction.
-std::optional<std::uint64_t> count_matching(Store& store, const JobFilter& filter);
+std::optional<std::uint64_t> count_matching(Store& store, const JobQuery& filter);
 
 std::string write_bulk(const BulkState& bulk);
 Result<BulkState> read_bulk(std::string_view text);

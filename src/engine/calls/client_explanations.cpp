@@ -64,10 +64,7 @@ Result<Explanation> NodeClient::explain(std::string_view tenant, JobId id) {
   const Instant now = node_.store().jobs().now();
   TRY_ASSIGN(JobInfo info, job_info_of(view, node_.rules(), now));
   JobFacts facts{.job = std::move(info), .now = now};
-  JobDetail detail;
-  if (!view.row.detail.empty()) {
-    TRY_ASSIGN(detail, read_detail(view.row.detail));
-  }
+  TRY_ASSIGN(const JobDetail detail, view.row.detail.read());
   facts.deferrals = deferrals_of(view, detail, facts.job.notifies, node_.rules(), now).recent;
   if (view.state == JobState::queued || view.state == JobState::waiting) {
     HoldFacts held{.now = now};

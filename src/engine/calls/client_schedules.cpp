@@ -8,7 +8,7 @@
 #include "engine/calls/schedule_request.h"
 #include "engine/commands/schedules.h"
 #include "engine/planning/replan.h"
-#include "store/subject_text.h"
+#include "store/subject_state.h"
 
 namespace carillon {
 

@@ -8,7 +8,7 @@
 #include "core/time/slot_text.h"
 #include "engine/calls/node_client.h"
 #include "engine/calls/subject_view.h"
-#include "store/subject_text.h"
+#include "store/subject_state.h"
 
 namespace carillon {
 

@@ -11,9 +11,9 @@
 #include "core/schedules/schedule.h"
 #include "core/triggers/preview.h"
 #include "engine/calls/holds.h"
-#include "store/job_text.h"
+#include "store/job_detail.h"
 #include "store/rows.h"
-#include "store/subject_text.h"
+#include "store/subject_state.h"
 
 namespace carillon {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/json_writer.h"
-#include "store/stored_json.h"
+#include "core/jobs/stored_json.h"
 
 namespace carillon {
 

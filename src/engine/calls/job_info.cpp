@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "store/job_text.h"
+#include "store/told_occurrence.h"
 
 namespace carillon {
 
@@ -40,6 +40,39 @@ std::optional<Instant> waited_until(const JobView& view, Instant now) {
   return view.started_at;
 }
 
+// ---- What the two texts of a job's row say of it
+
+void tell_options(JobInfo& info, JobOptions options) {
+  info.max_attempts = attempts_allowed(options);
+  info.origin = options.origin;
+  info.parent = options.parent;
+  info.key = std::move(options.key);
+  info.idempotency_key = std::move(options.idempotency_key).value_or("");
+  info.timeout = options.timeout;
+  info.limits = std::move(options.limits);
+  info.notifies = options.notifies;
+  info.tags = std::move(options.tags);
+  info.meta = std::move(options.meta);
+  info.created_by = std::move(options.created_by);
+}
+
+void tell_detail(JobInfo& info, JobDetail detail) {
+  info.reason = std::move(detail.reason);
+  info.deferrals = detail.deferrals;
+  info.deferred_until = detail.deferred_until;
+  info.defer_reason = std::move(detail.defer_reason);
+  info.cancel_requested = detail.cancel_requested;
+  info.depends_on = std::move(detail.depends_on);
+  info.progress = std::move(detail.progress);
+  info.output = std::move(detail.output);
+  info.stderr_text = std::move(detail.stderr_text);
+  if (detail.last_error) {
+    info.last_error_code = std::move(detail.last_error->code);
+    info.last_error = std::move(detail.last_error->message);
+  }
+  info.last_seen_at = detail.last_seen_at;
+}
+
 }  // namespace
 
 std::uint32_t next_number(const JobInfo& job) { return static_cast<std::uint32_t>(job.attempts.size() + 1); }
@@ -73,41 +106,10 @@ DeferralsSoFar deferrals_of(const JobView& view, const JobDetail& detail, bool n
   return so_far;
 }
 
-void tell_options(JobInfo& info, JobOptions options) {
-  info.max_attempts = attempts_allowed(options);
-  info.origin = options.origin;
-  info.parent = options.parent;
-  info.key = std::move(options.key);
-  info.idempotency_key = std::move(options.idempotency_key).value_or("");
-  info.timeout = options.timeout;
-  info.limits = std::move(options.limits);
-  info.notifies = options.notifies;
-  info.tags = std::move(options.tags);
-  info.meta = std::move(options.meta);
-  info.created_by = std::move(options.created_by);
-}
-
-void tell_detail(JobInfo& info, JobDetail detail) {
-  info.reason = std::move(detail.reason);
-  info.deferrals = detail.deferrals;
-  info.deferred_until = detail.deferred_until;
-  info.defer_reason = std::move(detail.defer_reason);
-  info.cancel_requested = detail.cancel_requested;
-  info.depends_on = std::move(detail.depends_on);
-  info.progress = std::move(detail.progress);
-  info.output = std::move(detail.output);
-  info.stderr_text = std::move(detail.stderr_text);
-  if (detail.last_error) {
-    info.last_error_code = std::move(detail.last_error->code);
-    info.last_error = std::move(detail.last_error->message);
-  }
-  info.last_seen_at = detail.last_seen_at;
-}
-
 Result<JobInfo> job_info_of(const JobView& view, const RuleBook& rules, Instant now) {
   const JobRow& row = view.row;
-  TRY_ASSIGN(JobOptions options, read_options(row.options));
-  TRY_ASSIGN(JobDetail detail, read_detail(row.detail));
+  TRY_ASSIGN(JobOptions options, row.options.read());
+  TRY_ASSIGN(JobDetail detail, row.detail.read());
   ToldOccurrence told = told_by(row, view.schedule, options);
   JobInfo info{.id = row.id,
                .tenant = view.lane.tenant,
@@ -144,6 +146,32 @@ Result<JobInfo> job_info_of(const JobView& view, const RuleBook& rules, Instant 
   return info;
 }
 
+JobInfo info_of_new(const NewJob& job, const Enqueued& made, Instant now) {
+  const Cause cause = cause_of(job);
+  JobInfo info{.id = made.id,
+               .tenant = job.tenant,
+               .queue = job.queue,
+               .type = job.type,
+               .payload = job.payload,
+               .priority = job.priority,
+               .state = made.state,
+               .reason = made.reason,
+               .subject = job.subject,
+               .run_at = job.run_at.value_or(now),
+               .deadline = job.deadline,
+               .depends_on = job.depends_on,
+               .created_at = now,
+               .finished_at = is_final(made.state) ? std::optional(now) : std::nullopt};
+  tell_options(info, job.options);
+  info.origin = cause.origin;
+  info.parent = cause.parent;
+  if (!made.error.empty()) {
+    info.last_error_code = made.reason;
+    info.last_error = made.error;
+  }
+  return info;
+}
+
 Result<RunningJob> RunningJobMaker::make(LeasedJob job) {
   RunningJob running;
   running.id = job.id;
@@ -167,14 +195,14 @@ Result<RunningJob> RunningJobMaker::make(LeasedJob job) {
   running.started_at = job.claimed_at;
   bool was_retried = false;
   if (texts_.options) {
-    if (job.options != options_text_) {
-      TRY_ASSIGN(options_, read_options(job.options));
-      options_text_ = std::move(job.options);
+    if (job.options != read_last_) {
+      TRY_ASSIGN(options_, job.options.read());
+      read_last_ = std::move(job.options);
     }
     tell_options(running, options_);
   }
   if (texts_.detail) {
-    TRY_ASSIGN(JobDetail detail, read_detail(job.detail));
+    TRY_ASSIGN(JobDetail detail, job.detail.read());
     was_retried = detail.retried;
     tell_detail(running, std::move(detail));
     // It waits no longer.

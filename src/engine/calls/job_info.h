@@ -7,7 +7,8 @@
 #include "base/error.h"
 #include "engine/attempts/run.h"
 #include "engine/upkeep/rule_book.h"
-#include "store/job_text.h"
+#include "store/job_detail.h"
+#include "store/job_store.h"
 #include "store/store_reader.h"
 
 namespace carillon {
@@ -25,12 +26,11 @@ DeferralsSoFar deferrals_of(const JobView& view, const JobDetail& detail, bool n
 std::uint32_t next_number(const JobInfo& job);
 std::string next_trigger(const JobInfo& job, std::uint32_t attempt);
 
-// What the two texts of a job's row say of it.
-void tell_options(JobInfo& info, JobOptions options);
-void tell_detail(JobInfo& info, JobDetail detail);
-
 // A due job behind a closed gate reads with the gate's reason and time, though nothing was written. (semantics: Gates)
 Result<JobInfo> job_info_of(const JobView& view, const RuleBook& rules, Instant now);
+
+// One that was stored this moment, without reading it back.
+JobInfo info_of_new(const NewJob& job, const Enqueued& made, Instant now);
 
 // As its holder gets it. What stands in a text that is not to be read is left at its default.
 struct TextsRead {
@@ -45,7 +45,7 @@ class RunningJobMaker {
 
  private:
   TextsRead texts_;
-  std::string options_text_;  // that was read last
+  StoredOptions read_last_;
   JobOptions options_;
 };
 Result<RunningJob> running_job_of(const Run& run);

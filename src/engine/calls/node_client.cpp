@@ -5,7 +5,7 @@
 #include "engine/calls/job_info.h"
 #include "engine/commands/documents.h"
 #include "engine/commands/jobs.h"
-#include "store/job_text.h"
+#include "store/told_occurrence.h"
 
 namespace carillon {
 
@@ -25,17 +25,7 @@ Result<JobInfo> NodeClient::job(std::string_view tenant, JobId id) {
 }
 
 Result<JobList> NodeClient::jobs(const JobQuery& query, JobId before, std::size_t limit) {
-  const JobFilter filter{.tenant = query.tenant,
-                         .states = query.states,
-                         .type = query.type,
-                         .queue = query.queue,
-                         .schedule = query.schedule,
-                         .subject = query.subject,
-                         .tag = query.tag,
-                         .text = query.text,
-                         .since = query.since,
-                         .until = query.until};
-  TRY_ASSIGN(const JobPage page, node_.store().reader().jobs(filter, before, limit));
+  TRY_ASSIGN(const JobPage page, node_.store().reader().jobs(query, before, limit));
   JobList list{.next_before = page.next_before};
   for (const JobView& view : page.jobs) {
     TRY_ASSIGN(JobInfo info, job_info_of(view, node_.rules(), node_.store().jobs().now()));
@@ -55,10 +45,7 @@ Result<JobState> NodeClient::run_now(std::string_view tenant, JobId id) { return
 
 Result<EnqueuedJob> NodeClient::rerun(std::string_view tenant, JobId id) {
   TRY_ASSIGN(const JobView like, node_.store().reader().job(tenant, id));
-  JobOptions options;
-  if (!like.row.options.empty()) {
-    TRY_ASSIGN(options, read_options(like.row.options));
-  }
+  TRY_ASSIGN(JobOptions options, like.row.options.read());
   // It is no occurrence, but tells of the one that it repeats; and nobody waits for its key.
   ToldOccurrence told = told_by(like.row, like.schedule, options);
   if (!told.schedule.empty()) {
@@ -102,7 +89,7 @@ Result<BulkInfo> NodeClient::bulk(const BulkRequest& request) {
   // Before the round: it is for the bar that shows how far the work is, and nothing rests on it.
   Store& store = node_.store();
   return commands_.ask(command::BeginBulk{
-      .request = request, .total = count_matching(store, filter_of(request, store.jobs().now())), .by = actor_});
+      .request = request, .total = count_matching(store, query_of(request, store.jobs().now())), .by = actor_});
 }
 
 Result<BulkInfo> NodeClient::bulk_status(std::string_view tenant, std::string_view id) {

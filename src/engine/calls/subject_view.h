@@ -9,7 +9,7 @@
 #include "core/schedules/subject.h"
 #include "engine/upkeep/rule_book.h"
 #include "store/store_reader.h"
-#include "store/subject_text.h"
+#include "store/subject_state.h"
 
 namespace carillon {
 

@@ -9,7 +9,7 @@
 #include "core/jobs/json_members.h"
 #include "core/policies/retry_json.h"
 #include "engine/calls/bulk.h"
-#include "store/subject_text.h"
+#include "store/subject_state.h"
 
 namespace carillon {
 

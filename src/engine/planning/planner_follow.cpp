@@ -4,7 +4,6 @@
 #include "base/mutant.h"
 #include "core/kinds/delivery.h"
 #include "engine/planning/planner.h"
-#include "store/job_text.h"
 
 namespace carillon {
 
@@ -17,7 +16,7 @@ SubjectOverrides overrides_of(const SubjectRow& subject) {
 }
 
 bool is_by_hand(const LeasedJob& job) {
-  const auto options = job.options.empty() ? Result<JobOptions>(JobOptions{}) : read_options(job.options);
+  const auto options = job.options.read();
   return options && options->origin == Origin::manual;
 }
 

@@ -1,7 +1,7 @@
 #include "engine/planning/replan.h"
 
 #include "base/json_writer.h"
-#include "store/stored_json.h"
+#include "core/jobs/stored_json.h"
 
 namespace carillon {
 

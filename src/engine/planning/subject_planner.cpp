@@ -5,7 +5,7 @@
 #include "base/mutant.h"
 #include "core/kinds/windows.h"
 #include "store/local_minute.h"
-#include "store/subject_text.h"
+#include "store/subject_state.h"
 
 namespace carillon {
 

@@ -7,8 +7,7 @@
 #include "base/json_check.h"
 #include "engine/attempts/settlement.h"
 #include "engine/round/node.h"
-#include "store/job_text.h"
-#include "store/reading.h"
+#include "store/refusals.h"
 
 namespace carillon {
 
@@ -181,7 +180,7 @@ Result<void> Node::adopt_leases(Round& round) {
   for (OutsideLease& one : held) {
     auto run = std::make_shared<Run>();
     run->job = std::move(one.job);
-    TRY_ASSIGN(const JobOptions options, read_options(run->job.options));
+    TRY_ASSIGN(const JobOptions options, run->job.options.read());
     run->notifies = options.notifies;
     run->pulled = true;
     run->phase = Run::Phase::started;

@@ -168,17 +168,11 @@ void PullDesk::remove(const PullCallPtr& call, Dispatcher& dispatcher) {
 
 void PullDesk::forget(PullCallPtr call) {
   if (reopened(Hole::gone_calls_wait)) return;
-  const std::scoped_lock lock(forgetting_);
-  forgotten_.push_back(std::move(call));
+  forgotten_.put(std::move(call));
 }
 
 void PullDesk::take_forgotten_out() {
-  std::vector<PullCallPtr> forgotten;
-  {
-    const std::scoped_lock lock(forgetting_);
-    forgotten.swap(forgotten_);
-  }
-  for (const PullCallPtr& call : forgotten) take_out(call);
+  for (const PullCallPtr& call : forgotten_.take()) take_out(call);
 }
 
 std::vector<PullCallPtr> PullDesk::take_ended(Dispatcher& dispatcher, BootTime boot) {

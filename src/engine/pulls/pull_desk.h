@@ -10,13 +10,13 @@
 #include <list>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/mailbox.h"
 #include "engine/attempts/run.h"
 #include "engine/pulls/pull_call.h"
 #include "engine/pulls/pull_workers.h"
@@ -118,8 +118,7 @@ class PullDesk {
   std::uint64_t openings_ = 0;     // of the ready set, when it was last looked at
   std::optional<Instant> next_look_;
   std::map<std::pair<BootTime, std::uint64_t>, PullCallPtr> ends_;  // by when they end, and their ids
-  std::mutex forgetting_;                                           // guards the next
-  std::vector<PullCallPtr> forgotten_;
+  Mailbox<PullCallPtr> forgotten_;
   std::unordered_map<JobId, Lease> leases_;
   PullWorkers workers_;
 };

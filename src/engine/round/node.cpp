@@ -8,7 +8,6 @@
 #include "core/schedules/schedule.h"
 #include "engine/attempts/node_port.h"
 #include "engine/attempts/settlement.h"
-#include "store/job_text.h"
 #include "store/local_minute.h"
 
 namespace carillon {
@@ -585,9 +584,6 @@ void Node::start(Round& round) {
     }
     RunPtr run = picked(round, pick, std::move(*found->second));
     leased.erase(found);  // an entry that stood twice
-    if (run->job.options.find("on_ambiguous") != std::string::npos) {
-      if (const auto options = read_options(run->job.options)) run->on_ambiguous = options->on_ambiguous;
-    }
     runs_.add(run, round.boot);
     runner_->start(std::move(run));
   }

@@ -5,6 +5,7 @@
 
 #include "base/mutant.h"
 #include "engine/round/node.h"
+#include "store/gate_document.h"
 
 namespace carillon {
 

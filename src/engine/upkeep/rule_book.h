@@ -13,6 +13,7 @@
 
 #include "core/policies/gate.h"
 #include "core/policies/gate_history.h"
+#include "core/policies/gate_history_text.h"
 #include "core/policies/retention.h"
 #include "core/settings/job_defaults.h"
 #include "core/settings/settings.h"
@@ -20,7 +21,6 @@
 #include "core/time/zone.h"
 #include "core/triggers/trigger.h"
 #include "engine/ready/ready_set.h"
-#include "store/gate_text.h"
 #include "store/rows.h"
 
 namespace carillon {

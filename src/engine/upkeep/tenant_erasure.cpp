@@ -1,7 +1,7 @@
 #include "engine/upkeep/tenant_erasure.h"
 
 #include "base/json_writer.h"
-#include "store/stored_json.h"
+#include "core/jobs/stored_json.h"
 
 namespace carillon {
 
@@ -107,8 +107,8 @@ Result<void> TenantErasure::step(Round& round, const std::string& tenant, const 
 }
 
 Result<void> TenantErasure::cancel_jobs(Round& round, const std::string& tenant, JobId after) {
-  const JobFilter live{.tenant = tenant,
-                       .states = {JobState::waiting, JobState::queued, JobState::processing, JobState::dlq}};
+  const JobQuery live{.tenant = tenant,
+                      .states = {JobState::waiting, JobState::queued, JobState::processing, JobState::dlq}};
   TRY_ASSIGN(const BulkStep step, store_.jobs().act_on(live, JobAction::cancel, after, kErasedAtOnce));
   round.add_ready(step.ready);
   for (const Changed& job : step.jobs) {

@@ -11,6 +11,7 @@
 #include "base/json_writer.h"
 #include "core/jobs/job_fields.h"
 #include "core/jobs/job_state.h"
+#include "server/api/job_query.h"
 #include "server/api/query_fields.h"
 #include "server/api/quota_use.h"
 #include "server/api/request_body.h"
@@ -21,10 +22,7 @@ namespace carillon::server {
 
 namespace {
 
-constexpr std::size_t kFilterBytesMax = 1000;  // of one field
 constexpr auto kBulkFields = field_names("action", "filter", "all", "rate");
-constexpr auto kFilterFields =
-    field_names("state", "type", "queue", "schedule", "subject", "tag", "text", "since", "until");
 
 std::string to_json(const BulkInfo& bulk) {
   JsonObject object;
@@ -33,41 +31,6 @@ std::string to_json(const BulkInfo& bulk) {
   object.integer("done", static_cast<std::int64_t>(bulk.done));
   object.integer("failed", static_cast<std::int64_t>(bulk.failed));
   return object.str();
-}
-
-Result<JobQuery> read_filter(std::string_view text, const Json& json, const std::string& tenant) {
-  JobQuery query{.tenant = tenant};
-  TRY_ASSIGN(JsonFields fields, JsonFields::of(text, json, "filter", kFilterFields));
-  if (const Json* const state = fields.optional("state")) {
-    const bool one = state->type == JsonType::string;
-    if (!one && state->type != JsonType::array) {
-      return fields.fail(*state, "state", "expected a state or a list of states");
-    }
-    for (const Json& item : one ? std::span(state, 1) : std::span(state->items)) {
-      const auto known = job_state_from(item.text);
-      if (!known) return fields.fail(item, "state", fmt::format("{} is not a state", quoted(item.text)));
-      // Each once: every job that is looked at is compared with all of them.
-      if (std::ranges::find(query.states, *known) == query.states.end()) query.states.push_back(*known);
-    }
-  }
-  TRY_ASSIGN(query.type, read_text_field(fields, "type"));
-  TRY_ASSIGN(query.queue, read_text_field(fields, "queue"));
-  TRY_ASSIGN(query.schedule, read_text_field(fields, "schedule"));
-  TRY_ASSIGN(query.subject, read_text_field(fields, "subject"));
-  TRY_ASSIGN(query.tag, read_text_field(fields, "tag"));
-  TRY_ASSIGN(query.text, read_text_field(fields, "text"));
-  // It is kept, and read at every step.
-  for (const auto& [name, value] :
-       {std::pair("type", &query.type), std::pair("queue", &query.queue), std::pair("schedule", &query.schedule),
-        std::pair("subject", &query.subject), std::pair("tag", &query.tag), std::pair("text", &query.text)}) {
-    if (*value && (*value)->size() > kFilterBytesMax) {
-      return fields.fail(*json.find(name), name,
-                         fmt::format("has {} bytes; at most {} are allowed", (*value)->size(), kFilterBytesMax));
-    }
-  }
-  TRY_ASSIGN(query.since, read_instant_field(text, fields, "since"));
-  TRY_ASSIGN(query.until, read_instant_field(text, fields, "until"));
-  return query;
 }
 
 Result<HttpResponse> begin_bulk(Services& services, const RouteCall& call) {
@@ -85,7 +48,7 @@ Result<HttpResponse> begin_bulk(Services& services, const RouteCall& call) {
   request.action = *known;
   TRY_ASSIGN(const Json* const filter, fields.optional("filter", JsonType::object));
   if (filter != nullptr) {
-    TRY_ASSIGN(request.query, read_filter(text, *filter, call.tenant()));
+    TRY_ASSIGN(request.query, read_job_query(text, *filter, call.tenant()));
   }
   TRY_ASSIGN(request.all, read_flag_field(fields, "all", false));
   TRY_ASSIGN(const Json* const rate, fields.optional("rate", JsonType::number));

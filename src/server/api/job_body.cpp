@@ -9,7 +9,6 @@
 #include "core/jobs/job_fields.h"
 #include "core/policies/retry_json.h"
 #include "core/schedules/job_template.h"
-#include "engine/calls/job_info.h"
 #include "server/api/tenants.h"
 
 namespace carillon::server {
@@ -194,32 +193,6 @@ Result<JobId> read_job_id(const std::string& text) {
   const auto id = parse_job_id(text);
   if (!id) return failed(ErrorCode::not_found, fmt::format("there is no job {}", quoted(text)));
   return *id;
-}
-
-JobInfo info_of_new(const NewJob& job, const Enqueued& made, Instant now) {
-  const Cause cause = cause_of(job);
-  JobInfo info{.id = made.id,
-               .tenant = job.tenant,
-               .queue = job.queue,
-               .type = job.type,
-               .payload = job.payload,
-               .priority = job.priority,
-               .state = made.state,
-               .reason = made.reason,
-               .subject = job.subject,
-               .run_at = job.run_at.value_or(now),
-               .deadline = job.deadline,
-               .depends_on = job.depends_on,
-               .created_at = now,
-               .finished_at = is_final(made.state) ? std::optional(now) : std::nullopt};
-  tell_options(info, job.options);
-  info.origin = cause.origin;
-  info.parent = cause.parent;
-  if (!made.error.empty()) {
-    info.last_error_code = made.reason;
-    info.last_error = made.error;
-  }
-  return info;
 }
 
 }  // namespace carillon::server

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <carillon/client.h>
-#include <carillon/job_info.h>
 #include <carillon/job_request.h>
 
 #include <functional>
@@ -50,8 +49,5 @@ JobRequest request_of(JobBody body);
 
 // The job that a path means. Errors: not_found.
 Result<JobId> read_job_id(const std::string& text);
-
-// A job that was stored this moment, without reading it back.
-JobInfo info_of_new(const NewJob& job, const Enqueued& made, Instant now);
 
 }  // namespace carillon::server

@@ -9,8 +9,10 @@
 #include "base/json_writer.h"
 #include "core/jobs/job_fields.h"
 #include "core/jobs/job_state.h"
+#include "engine/calls/job_info.h"
 #include "engine/commands/jobs.h"
 #include "server/api/job_body.h"
+#include "server/api/job_query.h"
 #include "server/api/query_fields.h"
 #include "server/api/quota_use.h"
 #include "server/api/request_body.h"
@@ -125,38 +127,9 @@ void post_batch(Services& services, RouteCall call) {
 
 // ---- Looking ------------------------------------------------------------------------------------------------------
 
-Result<std::vector<JobState>> states_of(const std::optional<std::string>& text) {
-  std::vector<JobState> states;
-  if (!text) return states;
-  std::string_view left = *text;
-  while (true) {
-    const std::size_t comma = std::min(left.find(','), left.size());
-    const auto state = job_state_from(left.substr(0, comma));
-    if (!state) {
-      return invalid_field("state",
-                           fmt::format("query state: {} is none of waiting, queued, processing, dlq, done, skipped, "
-                                       "cancelled, cutoff_reached, missed",
-                                       quoted(left.substr(0, comma))));
-    }
-    states.push_back(*state);
-    if (comma == left.size()) return states;
-    left.remove_prefix(comma + 1);
-  }
-}
-
 Result<HttpResponse> list_jobs(Services& services, const RouteCall& call) {
   QueryFields fields(call.request);
-  JobQuery query{.tenant = call.tenant()};
-  TRY_ASSIGN(const auto state, fields.text("state"));
-  TRY_ASSIGN(query.states, states_of(state));
-  TRY_ASSIGN(query.type, fields.text("type"));
-  TRY_ASSIGN(query.queue, fields.text("queue"));
-  TRY_ASSIGN(query.schedule, fields.text("schedule"));
-  TRY_ASSIGN(query.subject, fields.text("subject"));
-  TRY_ASSIGN(query.tag, fields.text("tag"));
-  TRY_ASSIGN(query.text, fields.text("text"));
-  TRY_ASSIGN(query.since, fields.instant("since"));
-  TRY_ASSIGN(query.until, fields.instant("until"));
+  TRY_ASSIGN(const JobQuery query, read_job_query(fields, call.tenant()));
   TRY_ASSIGN(const std::int64_t limit, fields.integer("limit", kPageDefault, 1, kPageMax));
   TRY_ASSIGN(const auto cursor, fields.text("cursor"));
   TRY(fields.finish());

@@ -45,7 +45,7 @@ Result<std::string> leased_body(std::vector<PulledJob> jobs, const ItemFields& f
 
 std::size_t bytes_of(const std::vector<PulledJob>& jobs) {
   std::size_t bytes = jobs.size() * sizeof(PulledJob);
-  for (const PulledJob& one : jobs) bytes += one.job.payload.size() + one.job.options.size() + one.job.detail.size();
+  for (const PulledJob& one : jobs) bytes += one.job.payload.size() + one.job.options.bytes() + one.job.detail.bytes();
   return bytes;
 }
 

@@ -1,8 +1,9 @@
-// How an attempt ended, as workers that pull and targets of webhooks say it: the same words, read once.
+// How an attempt ended, as workers that pull and targets of webhooks say it: the same words, read here alone.
 #pragma once
 
 #include <carillon/outcome.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,17 +24,27 @@ struct OutcomeSender {
   const JobDefaults* defaults = nullptr;
 };
 
-// Of a success: output, reason, then (jobs) and subject ({expected_at, status}). Whether it was skipped the caller
-// reads.
-inline constexpr auto kCompleteFields = field_names("output", "skipped", "reason", "then", "subject");
-Result<void> read_completion(std::string_view text, const JsonFields& fields, const OutcomeSender& sender,
-                             Outcome& outcome);
+// What a worker says, by the name of its call: complete, fail or defer, each with its own fields; release has none.
+JsonFields::Names outcome_fields(std::string_view call);
+Result<Outcome> read_outcome(std::string_view call, std::string_view text, const JsonFields& fields,
+                             const OutcomeSender& sender);
 
-// Of a failure, whose text the caller has read: its class, whether another attempt is pointless, and when it is due.
-inline constexpr auto kFailFields = field_names("error", "error_class", "permanent", "retry_after", "rate_limited");
-Result<void> read_failure(std::string_view text, const JsonFields& fields, Outcome& outcome);
+// What a target says with a 2xx: a success, or a failed attempt if there is an `error`. Other members are its own.
+Result<Outcome> read_answer(std::string_view text, const Json& object, const OutcomeSender& sender);
 
-// "90s" from now, or an instant as RFC 3339 or Unix milliseconds. A small number is neither, and is told so.
-Result<RunAt> read_when(std::string_view text, const Json& value, const std::string& path);
+// What is said of a failed attempt.
+struct FailureSaid {
+  std::string error;
+  std::string error_class;  // "": not said
+  bool permanent = false;   // another attempt is pointless
+  std::optional<RunAt> again;
+};
+// What a target says with any other status. Many have a JSON of their own: what is not as we know it counts as not
+// said. `trouble`: what is wrong with what is meant for us alone.
+struct RefusalSaid {
+  FailureSaid failure;
+  std::string trouble;
+};
+RefusalSaid read_refusal(std::string_view text, const Json& object);
 
 }  // namespace carillon::server

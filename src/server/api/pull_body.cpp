@@ -20,11 +20,6 @@ constexpr Duration kWaitMax = std::chrono::seconds(60);
 constexpr std::size_t kSettleMax = 1000;
 constexpr std::int64_t kTokenMax = INT64_MAX;
 
-constexpr auto kTokenField = field_names("token");
-constexpr auto kDeferFields = field_names("until", "reason");
-constexpr auto kCompleteCall = joined_fields(kTokenField, kCompleteFields);
-constexpr auto kFailCall = joined_fields(kTokenField, kFailFields);
-constexpr auto kDeferCall = joined_fields(kTokenField, kDeferFields);
 constexpr auto kLeaseFields = field_names("worker", "queues", "types", "limit", "lease", "wait", "fields");
 constexpr auto kItemsField = field_names("items");
 constexpr auto kWordFields = field_names("id", "token", "complete", "fail", "defer", "release");
@@ -34,11 +29,10 @@ constexpr auto kEffectFields = field_names("job", "token");
 constexpr auto kEffectDoneFields = field_names("job", "token", "result");
 
 // Of a call the token stands among the rest, of an item of many beside it.
-JsonFields::Names fields_of_word(std::string_view kind, bool is_call) {
-  if (kind == "complete") return is_call ? JsonFields::Names(kCompleteCall) : kCompleteFields;
-  if (kind == "fail") return is_call ? JsonFields::Names(kFailCall) : kFailFields;
-  if (kind == "defer") return is_call ? JsonFields::Names(kDeferCall) : kDeferFields;
-  return is_call ? JsonFields::Names(kTokenField) : JsonFields::Names();
+std::vector<std::string_view> with_token(JsonFields::Names fields) {
+  std::vector<std::string_view> names{"token"};
+  names.insert(names.end(), fields.begin(), fields.end());
+  return names;
 }
 
 // What a worker says at the end of an attempt, by the name of the call: complete, fail, defer, release.
@@ -46,58 +40,36 @@ class WordReader {
  public:
   WordReader(const PullSender& sender, std::string_view text) : sender_(&sender), text_(text) {}
 
-  Result<PullWord> read(std::string_view kind, const Json& json, const std::string& path) {
-    if (json.type != JsonType::object) return json_error(text_, json.offset, path, "expected an object");
-    const bool is_call = path.empty();
-    TRY_ASSIGN(JsonFields fields, JsonFields::of(text_, json, path, fields_of_word(kind, is_call)));
-    PullWord word{.tenants = engine_list(sender_->tenants), .speaks_for_all = sender_->is_of_all_tenants};
-    if (is_call) {
-      if (!fields.has("token")) return fields.missing("token", "the number that came with the lease");
-      TRY_ASSIGN(word.token, fields.integer("token", {0, kTokenMax}));
-    }
-    if (kind == "complete") TRY(complete(fields, word.outcome));
-    if (kind == "fail") TRY(fail(fields, word.outcome));
-    if (kind == "defer") TRY(defer(fields, word.outcome));
-    word.release = kind == "release";
+  Result<PullWord> read_call(std::string_view call, const Json& json) {
+    TRY(check_object(json, ""));
+    const std::vector<std::string_view> names = with_token(outcome_fields(call));
+    TRY_ASSIGN(const JsonFields fields, JsonFields::of(text_, json, "", names));
+    if (!fields.has("token")) return fields.missing("token", "the number that came with the lease");
+    TRY_ASSIGN(const std::int64_t token, fields.integer("token", {0, kTokenMax}));
+    TRY_ASSIGN(PullWord word, read_word(call, fields));
+    word.token = token;
     return word;
   }
 
+  Result<PullWord> read_item(std::string_view call, const Json& json, const std::string& path) {
+    TRY(check_object(json, path));
+    TRY_ASSIGN(const JsonFields fields, JsonFields::of(text_, json, path, outcome_fields(call)));
+    return read_word(call, fields);
+  }
+
  private:
-  static Result<std::string> text_field(const JsonFields& fields, std::string_view name) {
-    TRY_ASSIGN(auto text, read_text_field(fields, name));
-    return std::move(text).value_or("");
-  }
-
-  Result<void> complete(const JsonFields& fields, Outcome& outcome) {
-    TRY_ASSIGN(const bool skipped, read_flag_field(fields, "skipped", false));
-    if (skipped) outcome.kind = Outcome::Kind::skipped;
-    return read_completion(text_, fields, {.tenant = {}, .created_by = sender_->actor, .defaults = &sender_->defaults},
-                           outcome);
-  }
-
-  Result<void> fail(const JsonFields& fields, Outcome& outcome) {
-    outcome.kind = Outcome::Kind::failed;
-    outcome.error_class = "unknown";
-    TRY_ASSIGN(outcome.error, fields.string("error"));
-    TRY(read_failure(text_, fields, outcome));
-    if (const Json* const limited = fields.optional("rate_limited")) {
-      if (limited->type == JsonType::string) {
-        outcome.limit = limited->text;
-      } else if (limited->type != JsonType::boolean) {
-        return fields.fail(*limited, "rate_limited", "expected true or the name of a limit");
-      }
-      if (limited->type == JsonType::string || limited->boolean) outcome.kind = Outcome::Kind::rate_limited;
-    }
+  Result<void> check_object(const Json& json, const std::string& path) const {
+    if (json.type != JsonType::object) return json_error(text_, json.offset, path, "expected an object");
     return {};
   }
 
-  Result<void> defer(const JsonFields& fields, Outcome& outcome) {
-    const Json* const until = fields.optional("until");
-    if (until == nullptr) return fields.missing("until", "when it is to come again");
-    TRY_ASSIGN(outcome.again, read_when(text_, *until, fields.path_of("until")));
-    TRY_ASSIGN(outcome.reason, text_field(fields, "reason"));
-    outcome.kind = Outcome::Kind::deferred;
-    return {};
+  Result<PullWord> read_word(std::string_view call, const JsonFields& fields) const {
+    PullWord word{.tenants = engine_list(sender_->tenants), .speaks_for_all = sender_->is_of_all_tenants};
+    TRY_ASSIGN(word.outcome,
+               read_outcome(call, text_, fields,
+                            {.tenant = {}, .created_by = sender_->actor, .defaults = &sender_->defaults}));
+    word.release = call == "release";
+    return word;
   }
 
   const PullSender* sender_;
@@ -174,7 +146,7 @@ Result<LeaseBody> read_lease_request(std::string_view text, const PullSender& se
 Result<PullWord> read_word(std::string_view kind, std::string_view text, const PullSender& sender) {
   const std::string_view body = text.empty() ? std::string_view("{}") : text;
   TRY_ASSIGN(const Json json, parse_sent_json(body));
-  return WordReader(sender, body).read(kind, json, "");
+  return WordReader(sender, body).read_call(kind, json);
 }
 
 Result<PullWords> read_words(std::string_view text, const PullSender& sender) {
@@ -193,7 +165,7 @@ Result<PullWords> read_words(std::string_view text, const PullSender& sender) {
       const Json* const said = fields.optional(kind);
       if (said == nullptr) continue;
       if (word) return fields.fail(*said, kind, "an item says one of complete, fail, defer, release");
-      TRY_ASSIGN(word, reader.read(kind, *said, fields.path_of(kind)));
+      TRY_ASSIGN(word, reader.read_item(kind, *said, fields.path_of(kind)));
     }
     if (!word) return fields.missing("complete", "one of complete, fail, defer, release");
     word->job = parse_job_id(id).value_or(JobId{});

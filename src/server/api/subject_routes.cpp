@@ -50,10 +50,6 @@ HttpResponse shown_after_write(Services& services, const RouteCall& call, const 
   return response;
 }
 
-HttpResponse scheduler_disabled() {
-  return refusal(503, "scheduler_disabled", "the scheduler is disabled: nothing is started");
-}
-
 // Whether the body of a PUT runs the subject too. What cannot be read is refused by who reads all of it.
 bool asks_to_run(const std::string& body) {
   const auto json = parse_sent_json(body);
@@ -64,7 +60,7 @@ bool asks_to_run(const std::string& body) {
 Result<HttpResponse> put_subject(Services& services, const RouteCall& call) {
   TRY_ASSIGN(const auto version, if_match_of(call.request));
   const bool runs = asks_to_run(call.request.body);
-  if (runs && !services.queries().rules().is_enabled()) return scheduler_disabled();
+  if (runs) TRY(services.queries().rules().check_enabled());
   TRY_ASSIGN(auto refused, subject_over_quota(services, call.tenant(), schedule_of(call), subject_of(call)));
   if (refused) return *std::move(refused);
   if (runs) refused = job_over_quota(services, call.tenant());

@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/check.h"
 #include "base/json.h"
-#include "core/jobs/job_fields.h"
 #include "server/api/outcome_body.h"
 #include "server/handlers/retry_after.h"
 
@@ -34,44 +32,21 @@ bool looks_like_object(std::string_view body) {
   return first != std::string_view::npos && body[first] == '{';
 }
 
-// What a refusal says besides its status. Many have a JSON of their own: what is not as we know it counts as not said.
-struct SaidOfFailure {
-  std::string error;
-  std::string error_class;
-  bool permanent = false;
-  std::optional<RunAt> again;
-  std::string trouble;  // with what is meant for us alone
-};
-
-SaidOfFailure said_of_failure(const WebhookAnswer& answer) {
-  SaidOfFailure said;
-  if (!answer.body_is_whole || !looks_like_object(answer.body)) return said;
+RefusalSaid said_of_failure(const WebhookAnswer& answer) {
+  if (!answer.body_is_whole || !looks_like_object(answer.body)) return {};
   const auto root = parse_json(answer.body);
-  if (!root) return said;
-  const auto text_at = [&](std::string_view name) {
-    const Json* const value = root->find(name);
-    return value != nullptr && value->type == JsonType::string ? value->text : std::string();
-  };
-  said.error = text_at("error");
-  said.error_class = text_at("error_class");
-  const Json* const permanent = root->find("permanent");
-  said.permanent = permanent != nullptr && permanent->type == JsonType::boolean && permanent->boolean;
-  if (const Json* const after = root->find("retry_after"); after != nullptr && after->type != JsonType::null) {
-    const auto when = read_when(answer.body, *after, "retry_after");
-    if (when) said.again = *when;
-    if (!when) said.trouble = when.error().message;
-  }
-  return said;
+  return root ? read_refusal(answer.body, *root) : RefusalSaid();
 }
 
-Outcome failed_answer(const WebhookAnswer& answer, const SaidOfFailure& said) {
+Outcome failed_answer(const WebhookAnswer& answer, const RefusalSaid& refusal) {
+  const FailureSaid& said = refusal.failure;
   std::string text = fmt::format("the webhook answered {}", answer.status);
   if (!said.error.empty()) {
     text += ": " + shown(said.error);
   } else if (!answer.body.empty()) {
     text += ": " + shown(answer.body);
   }
-  if (!said.trouble.empty()) text += "; " + said.trouble;
+  if (!refusal.trouble.empty()) text += "; " + refusal.trouble;
   Outcome outcome =
       fail(std::move(text), said.error_class.empty() ? fmt::format("http_{}", answer.status) : shown(said.error_class));
   if (said.permanent || answer.status == 410) outcome.kind = Outcome::Kind::permanent;
@@ -99,30 +74,8 @@ Outcome accepted(const WebhookAnswer& answer, std::string_view tenant, const Job
 Result<Outcome> read_answer_body(std::string_view body, std::string_view tenant, const JobDefaults& defaults) {
   TRY_ASSIGN(const Json root, parse_json(body));
   if (root.type != JsonType::object) return json_error(body, root.offset, "", "expected an object");
-  const JsonFields fields = JsonFields::open(body, root, "");
-  Outcome outcome;
-  // {"error": false} is how some say that there was none.
-  const Json* const error = fields.optional("error");
-  const bool says_none = error != nullptr && error->type == JsonType::boolean && !error->boolean;
-  if (error != nullptr && !says_none) {
-    TRY_ASSIGN(const std::string text, fields.string("error"));
-    if (!text.empty()) {
-      outcome = fail(shown(text));
-      TRY(read_failure(body, fields, outcome));
-      return outcome;
-    }
-  }
-  TRY(read_completion(body, fields, {.tenant = tenant, .created_by = {}, .defaults = &defaults}, outcome));
-  if (const Json* const skip = fields.optional("skipped")) {
-    if (skip->type == JsonType::string) {
-      outcome.kind = Outcome::Kind::skipped;
-      outcome.reason = skip->text;
-    } else if (skip->type == JsonType::boolean) {
-      if (skip->boolean) outcome.kind = Outcome::Kind::skipped;
-    } else {
-      return fields.fail(*skip, "skipped", "must be true, false or a reason");
-    }
-  }
+  TRY_ASSIGN(Outcome outcome, read_answer(body, root, {.tenant = tenant, .created_by = {}, .defaults = &defaults}));
+  outcome.error = shown(outcome.error);
   return outcome;
 }
 
@@ -136,10 +89,10 @@ Outcome outcome_of(const WebhookAnswer& answer, std::string_view tenant, Instant
     case WebhookAnswer::Kind::answered: break;
   }
   if (answer.status >= 200 && answer.status < 300) return accepted(answer, tenant, defaults);
-  const SaidOfFailure said = said_of_failure(answer);
+  const RefusalSaid said = said_of_failure(answer);
   if (answer.status == 429 || answer.status == 503) {
     if (const auto wait = parse_retry_after(answer.retry_after, now)) return rate_limited("", in(*wait));
-    if (said.again) return rate_limited("", *said.again);
+    if (said.failure.again) return rate_limited("", *said.failure.again);
   }
   return failed_answer(answer, said);
 }

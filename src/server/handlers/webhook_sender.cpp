@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -17,6 +16,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/hole.h"
+#include "base/mailbox.h"
 #include "carillon/version.h"
 #include "net/curl_ready.h"
 
@@ -317,21 +317,12 @@ class WebhookSender::Parts {
   ~Parts() { curl_multi_cleanup(multi_); }
 
   void stop() {
-    {
-      const std::scoped_lock lock(mutex_);
-      stopping_ = true;
-    }
+    stopping_ = true;
     curl_multi_wakeup(multi_);
     thread_.join();
   }
 
-  void post(std::function<void()> task) {
-    {
-      const std::scoped_lock lock(mutex_);
-      inbox_.push_back(std::move(task));
-    }
-    curl_multi_wakeup(multi_);
-  }
+  void post(std::function<void()> task) { tasks_.put(std::move(task)); }
 
   std::uint64_t next_id() { return ++last_id_; }
 
@@ -393,13 +384,8 @@ class WebhookSender::Parts {
 
   void work() {
     while (true) {
-      bool stopping = false;
-      std::vector<std::function<void()>> tasks;
-      {
-        const std::scoped_lock lock(mutex_);
-        stopping = stopping_;
-        tasks.swap(inbox_);
-      }
+      const bool stopping = stopping_;  // before it looks: what was posted until then is done
+      const std::vector<std::function<void()>> tasks = tasks_.take();
       for (const auto& task : tasks) task();
       if (stopping && tasks.empty()) break;
       int running = 0;
@@ -417,11 +403,7 @@ class WebhookSender::Parts {
     std::vector<std::function<void()>> tasks;
     do {
       while (!transfers_.empty()) cut_off(transfers_.begin()->first);
-      tasks.clear();
-      {
-        const std::scoped_lock lock(mutex_);
-        tasks.swap(inbox_);
-      }
+      tasks = tasks_.take();
       for (const auto& task : tasks) task();
     } while (!tasks.empty());
   }
@@ -472,9 +454,8 @@ class WebhookSender::Parts {
   Duration look_at_{};
   bool ended_ = false;
 
-  std::mutex mutex_;
-  std::vector<std::function<void()>> inbox_;
-  bool stopping_ = false;
+  Mailbox<std::function<void()>> tasks_{[this] { curl_multi_wakeup(multi_); }};
+  std::atomic<bool> stopping_ = false;
 
   std::thread thread_;
 };

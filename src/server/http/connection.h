@@ -27,7 +27,7 @@ struct Service {
   HttpOptions options;
   HttpServer::Dispatch dispatch;
   HttpServer::OnHead on_head;
-  std::shared_ptr<Mailbox> mailbox;
+  std::shared_ptr<NetMailbox> mailbox;
   std::shared_ptr<Budget> budget;
   DateCache date;
   bool draining = false;

@@ -247,7 +247,7 @@ class HttpServer::Impl {
       : service_{.options = std::move(options),
                  .dispatch = std::move(dispatch),
                  .on_head = std::move(on_head),
-                 .mailbox = std::make_shared<Mailbox>([this] { asio::post(io_, [this] { read_mail(); }); })} {
+                 .mailbox = std::make_shared<NetMailbox>([this] { asio::post(io_, [this] { read_mail(); }); })} {
     service_.budget = std::make_shared<Budget>(service_.options.budget);
     shared_.read_buffer = read_buffer_;
     shared_.turns = &turns_;

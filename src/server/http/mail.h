@@ -6,12 +6,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <variant>
 #include <vector>
 
+#include "base/mailbox.h"
 #include "server/http/budget.h"
 #include "server/http/message.h"
 #include "server/http/reply.h"
@@ -63,15 +64,15 @@ struct Mail {
 void let_go(Mail& mail);
 
 // Outlives its server for as long as somebody has a reply to give.
-class Mailbox {
+class NetMailbox {
  public:
-  // `wake` is called when mail has come into an empty box, under its lock: it must be quick.
-  explicit Mailbox(std::function<void()> wake) : wake_(std::move(wake)) {}
+  // `wake` is called when mail has come into an empty box, under its lock: it must be quick. Not once it is closed.
+  explicit NetMailbox(std::function<void()> wake) : mail_(std::move(wake)) {}
 
   // False if it is closed.
-  bool post(Mail mail);
-  std::vector<Mail> take();
-  // Nothing is taken in and `wake` is not called from now on. What was left is returned.
+  bool post(Mail mail) { return mail_.put(std::move(mail)); }
+  std::vector<Mail> take() { return mail_.take(); }
+  // What was left is returned.
   std::vector<Mail> close();
 
   // Called by the net thread, before it gives replies out.
@@ -80,10 +81,7 @@ class Mailbox {
 
  private:
   std::atomic<std::thread::id> net_thread_;
-  std::mutex mutex_;
-  std::function<void()> wake_;
-  std::vector<Mail> mail_;
-  bool closed_ = false;
+  Mailbox<Mail> mail_;
 };
 
 }  // namespace carillon::server

@@ -11,7 +11,7 @@
 namespace carillon::server {
 
 struct ReplyAddress {
-  std::shared_ptr<Mailbox> mailbox;
+  std::shared_ptr<NetMailbox> mailbox;
   std::weak_ptr<Connection> connection;
   std::shared_ptr<ClientLink> link;
   std::size_t unsent_max = 0;

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/utf8.h"
+
 namespace carillon::server {
 
 namespace {
@@ -21,34 +23,6 @@ int hex_value(char c) {
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
   if (c >= 'A' && c <= 'F') return c - 'A' + 10;
   return -1;
-}
-
-// How many bytes the character takes whose first byte this is; 0 if none starts so.
-std::size_t utf8_length(unsigned char first) {
-  if (first < 0x80) return 1;
-  if (first >= 0xc2 && first <= 0xdf) return 2;
-  if (first >= 0xe0 && first <= 0xef) return 3;
-  if (first >= 0xf0 && first <= 0xf4) return 4;
-  return 0;
-}
-
-bool is_utf8(std::string_view text) {
-  const auto byte_at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  for (std::size_t at = 0; at < text.size();) {
-    const unsigned char first = byte_at(at);
-    const std::size_t length = utf8_length(first);
-    if (length == 0 || at + length > text.size()) return false;
-    for (std::size_t i = 1; i < length; ++i) {
-      if ((byte_at(at + i) & 0xc0U) != 0x80) return false;
-    }
-    // Spellings that are too long, surrogates, and what lies behind the last character.
-    if (first == 0xe0 && byte_at(at + 1) < 0xa0) return false;
-    if (first == 0xed && byte_at(at + 1) > 0x9f) return false;
-    if (first == 0xf0 && byte_at(at + 1) < 0x90) return false;
-    if (first == 0xf4 && byte_at(at + 1) > 0x8f) return false;
-    at += length;
-  }
-  return true;
 }
 
 // The target without "http://host".

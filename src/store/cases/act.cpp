@@ -9,7 +9,7 @@
 #include "core/schedules/subject.h"
 #include "store/cases/finish.h"
 #include "store/cases/gates.h"
-#include "store/job_text.h"
+#include "store/job_match.h"
 
 namespace carillon {
 
@@ -44,7 +44,7 @@ Changed requeue(Context& context, const JobRow& row, JobState from, JobRow after
     if (from == JobState::queued) fold_closings(context, row, detail, context.now);
     detail.deferred_until.reset();
     detail.defer_reason.clear();
-    after.detail = write_detail(detail);
+    after.detail = StoredDetail::of(detail);
   }
   context.tx.update_job(row, after);
   // Its limits stand in its options: by these its place is judged as much as by its time.
@@ -75,7 +75,7 @@ Changed retry(Context& context, const JobRow& row) {
   }
   detail.reason.clear();
   detail.retried = true;
-  after.detail = write_detail(detail);
+  after.detail = StoredDetail::of(detail);
   if (mutant(Mutant::key_freed_on_retry)) {
     const std::string key = options_of(context, row).idempotency_key.value_or("");
     const auto held = context.tx.key(context.tx.lane_names(row.lane).tenant, row.type, key);
@@ -113,14 +113,14 @@ Changed cancel_job(Context& context, const JobRow& row, JobState state, std::str
   if (state == JobState::processing) {
     // The holder's next word decides.
     detail.cancel_requested = true;
-    after.detail = write_detail(detail);
+    after.detail = StoredDetail::of(detail);
     if (after != row) context.tx.update_job(row, after);
     changed.state = JobState::processing;
     changed.cancel_requested = true;
     return changed;
   }
   detail.reason = reason;
-  after.detail = write_detail(detail);
+  after.detail = StoredDetail::of(detail);
   finish_job(context, row, std::move(after), {.state = JobState::cancelled, .from = state}, changed.ready);
   return changed;
 }
@@ -199,7 +199,9 @@ Result<std::optional<std::string>> apply_patch(Context& context, const JobPatch&
   TRY(check_new_job(asked));
   row.priority = asked.priority;
   if (patch.run_at) row.run_at = up_to_millisecond(*patch.run_at);
-  if (patch.retry || patch.max_attempts || patch.limits || patch.meta_over) row.options = write_options(asked.options);
+  if (patch.retry || patch.max_attempts || patch.limits || patch.meta_over) {
+    row.options = StoredOptions::of(asked.options);
+  }
   return payload;
 }
 
@@ -239,38 +241,32 @@ Result<Changed> patch_job(Context& context, std::string_view tenant, JobId id, c
   return changed;
 }
 
-bool matches(Context& context, const JobFilter& filter, const JobRow& row) {
-  const Lane& lane = context.tx.lane_names(row.lane);
-  if (lane.tenant != filter.tenant) return false;
-  if (filter.queue && lane.queue != *filter.queue) return false;
-  if (filter.type && context.tx.type_name(row.type) != *filter.type) return false;
-  if (filter.since && made_at(row.id) < *filter.since) return false;
-  if (filter.until && made_at(row.id) >= *filter.until) return false;
-  const auto schedule = filter.schedule && row.schedule ? context.tx.schedule(row.schedule) : std::nullopt;
-  const bool is_of_schedule = schedule && schedule->name == *filter.schedule;
-  if (!tells_of(filter, {.is_of_schedule = is_of_schedule, .subject = row.subject, .options = row.options})) {
+namespace {
+
+bool is_meant(Context& context, const JobQuery& query, JobMatcher& matcher, const JobRow& row) {
+  if (!matcher.names(context.tx.lane_names(row.lane), context.tx.type_name(row.type), row.id)) return false;
+  const auto schedule = query.schedule && row.schedule ? context.tx.schedule(row.schedule) : std::nullopt;
+  const bool is_of_schedule = schedule && schedule->name == *query.schedule;
+  if (!matcher.told({.is_of_schedule = is_of_schedule, .subject = row.subject, .options = row.options.text()})) {
     return false;
   }
-  if (filter.tag) {
-    const std::vector<std::string> tags = options_of(context, row).tags;
-    if (std::ranges::find(tags, *filter.tag) == tags.end()) return false;
-  }
-  return true;
+  if (!matcher.state(state_of(row, context.tx.lease(row.id)))) return false;
+  return !query.text || matcher.payload(context.tx.payload(row.id));
 }
 
-BulkStep act_on_matching(Context& context, const JobFilter& filter, JobAction action, JobId after, BulkBounds bounds) {
+}  // namespace
+
+BulkStep act_on_matching(Context& context, const JobQuery& query, JobAction action, JobId after, BulkBounds bounds) {
   BulkStep step{.next_after = after};
+  JobMatcher matcher(query);
   const std::vector<JobRow> rows = context.tx.jobs_above(after, bounds.rows);
   for (const JobRow& row : rows) {
     if (context.tx.failed() || step.changed + step.refused >= bounds.changes) return step;
     step.next_after = row.id;
     // A job that ended by an earlier one of this step is not there any more.
     const auto current = context.tx.job(row.id);
-    if (!current || !matches(context, filter, *current)) continue;
-    const JobState state = state_of(*current, context.tx.lease(row.id));
-    if (!filter.states.empty() && std::ranges::find(filter.states, state) == filter.states.end()) continue;
-    if (filter.text && context.tx.payload(row.id).find(*filter.text) == std::string::npos) continue;
-    auto changed = act_on_job(context, filter.tenant, action, row.id);
+    if (!current || !is_meant(context, query, matcher, *current)) continue;
+    auto changed = act_on_job(context, query.tenant, action, row.id);
     if (!changed) {
       ++step.refused;
       continue;

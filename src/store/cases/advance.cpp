@@ -28,7 +28,7 @@ void skip_job(Context& context, const JobRow& row, std::vector<ReadyJob>& ready)
   JobDetail detail = detail_of(context, row);
   detail.reason = "overlap";
   JobRow after = row;
-  after.detail = write_detail(detail);
+  after.detail = StoredDetail::of(detail);
   finish_job(context, row, std::move(after), {.state = JobState::skipped, .from = row.state}, ready);
   context.ended_along.push_back(changed_of(context, row, JobState::skipped));
 }

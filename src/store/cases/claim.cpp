@@ -59,6 +59,7 @@ LeasedJob leased_job(Context& context, const JobRow& row, const LeaseRow& lease,
           .slot_kind = told.slot_kind,
           .occurrence_of = holds_slot ? std::optional(SubjectKey{row.schedule, row.subject}) : std::nullopt,
           .options = row.options,
+          .on_ambiguous = options.on_ambiguous,
           .ahead = lease.ahead,
           .worker = lease.worker,
           .claimed_at = lease.claimed_at,
@@ -77,7 +78,7 @@ void claim_job(Context& context, Owners& owners, const ClaimRequest& request, Jo
   // The cutoff itself is past the end of the window.
   const Instant over = mutant(Mutant::cutoff_off_by_one) ? context.now - Duration(1) : context.now;
   if (row.deadline && *row.deadline <= over && !mutant(Mutant::cutoff_by_tick_time)) {  // invariant 22
-    if (auto ended = finish_overdue_job(context, id, {})) claimed.overdue.push_back(*std::move(ended));
+    if (auto ended = finish_overdue_job(context, id)) claimed.overdue.push_back(*std::move(ended));
     return;
   }
   const ScheduleRow* schedule = nullptr;

@@ -36,24 +36,24 @@ void note_left_queue(Context& context, const JobRow& row) {
 }
 
 JobDetail detail_of(Context& context, const JobRow& row) {
-  return row.detail.empty() ? JobDetail{} : value_or_fail(context, read_detail(row.detail), row.id);
+  return row.detail.empty() ? JobDetail{} : value_or_fail(context, row.detail.read(), row.id);
 }
 
 JobOptions options_of(Context& context, const JobRow& row) {
   if (row.options.empty()) return {};
   auto& known = context.options_read.known;
-  if (const auto found = known.find(row.options); found != known.end()) return found->second;
-  auto read = read_options(row.options);
-  if (read && row.options.size() <= kOptionsKeptBytesMax) {
+  if (const auto found = known.find(row.options.text()); found != known.end()) return found->second;
+  auto read = row.options.read();
+  if (read && row.options.text().size() <= kOptionsKeptBytesMax) {
     if (known.size() >= kOptionsKeptMax) known.clear();
-    known.emplace(row.options, *read);
+    known.emplace(row.options.text(), *read);
   }
   return value_or_fail(context, std::move(read), row.id);
 }
 
-const std::string& options_text(Context& context, const JobOptions& options) {
-  if (context.written.options != options) context.written = {.options = options, .text = write_options(options)};
-  return context.written.text;
+const StoredOptions& stored_options(Context& context, const JobOptions& options) {
+  if (context.written.options != options) context.written = {.options = options, .stored = StoredOptions::of(options)};
+  return context.written.stored;
 }
 
 Changed changed_of(Context& context, const JobRow& row, JobState state) {

@@ -5,20 +5,21 @@
 #include <unordered_map>
 #include <vector>
 
-#include "store/gate_text.h"
+#include "store/gate_document.h"
 #include "store/job_ids.h"
 #include "store/job_store.h"
-#include "store/job_text.h"
 #include "store/reading.h"
+#include "store/refusals.h"
 #include "store/store.h"
+#include "store/told_occurrence.h"
 #include "store/transaction.h"
 
 namespace carillon {
 
-// Options and their text. Jobs that come together mostly have the same.
+// Options, and how they are kept. Jobs that come together mostly have the same.
 struct OptionsMemo {
   JobOptions options;
-  std::string text;
+  StoredOptions stored;
 };
 
 // What texts of options say that were read before: all jobs of a schedule have the same. Outlives the transaction.
@@ -65,7 +66,7 @@ void note_left_queue(Context& context, const JobRow& row);
 // What the row's texts hold. If they cannot be read, the transaction fails and this is empty.
 JobDetail detail_of(Context& context, const JobRow& row);
 JobOptions options_of(Context& context, const JobRow& row);
-const std::string& options_text(Context& context, const JobOptions& options);
+const StoredOptions& stored_options(Context& context, const JobOptions& options);
 
 // The beginning of an answer about what became of a job.
 Changed changed_of(Context& context, const JobRow& row, JobState state);

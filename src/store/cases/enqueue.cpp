@@ -66,7 +66,7 @@ void change_detail(Context& context, JobId id, Change change) {
   const auto changed_detail = [&](const JobRow& row) {
     JobDetail detail = detail_of(context, row);
     change(row, detail);
-    return write_detail(detail);
+    return StoredDetail::of(detail);
   };
   if (const auto row = context.tx.job(id)) {
     JobRow after = *row;
@@ -208,7 +208,7 @@ Result<std::optional<Enqueued>> claim_occurrence(Context& context, const NewJob&
 void finish_at_once(Context& context, const JobRow& row, JobState state, JobDetail detail, Enqueued& answer) {
   std::vector<ReadyJob> ready;
   JobRow after = row;
-  after.detail = write_detail(detail);
+  after.detail = StoredDetail::of(detail);
   finish_job(context, row, std::move(after), {.state = state, .from = row.state}, ready);
   answer.state = state;
   answer.reason = std::move(detail.reason);
@@ -221,13 +221,13 @@ JobDetail overdue(JobDetail detail) {
 }
 
 // As it is kept: one that waits for others says that they caused it.
-std::string options_of_new(Context& context, const NewJob& job) {
+StoredOptions options_of_new(Context& context, const NewJob& job) {
   const Cause cause = cause_of(job);
-  if (cause.origin == job.options.origin) return options_text(context, job.options);
+  if (cause.origin == job.options.origin) return stored_options(context, job.options);
   JobOptions options = job.options;
   options.origin = cause.origin;
   options.parent = cause.parent;
-  return options_text(context, options);
+  return stored_options(context, options);
 }
 
 Result<Enqueued> enqueue(Context& context, const NewJob& job, const PlannedFor* planned) {
@@ -269,7 +269,7 @@ Result<Enqueued> enqueue(Context& context, const NewJob& job, const PlannedFor* 
   row.run_at = up_to_millisecond(job.run_at.value_or(context.now));
   if (job.deadline) row.deadline = up_to_millisecond(*job.deadline);
   row.options = options_of_new(context, job);
-  if (!job.depends_on.empty()) row.detail = write_detail({.depends_on = once_each(job.depends_on)});
+  if (!job.depends_on.empty()) row.detail = StoredDetail::of({.depends_on = once_each(job.depends_on)});
   const bool cancelled = parents.unmet && !job.options.run_anyway;
   row.state = parents.open.empty() && !cancelled ? JobState::queued : JobState::waiting;
   row.later = row.state == JobState::queued && row.run_at > context.now + kFarOff;

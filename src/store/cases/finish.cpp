@@ -192,7 +192,7 @@ void finish_one(Context& context, const Ended& ended, std::vector<Ended>& pendin
     }
     JobRow cancelled = *child;
     cancelled.state = JobState::cancelled;
-    cancelled.detail = write_detail(not_met(detail_of(context, *child), {.id = row.id, .state = finish.state}));
+    cancelled.detail = StoredDetail::of(not_met(detail_of(context, *child), {.id = row.id, .state = finish.state}));
     tx.erase_parents(child_id);
     pending.push_back({.before = *child,
                        .after = std::move(cancelled),
@@ -209,7 +209,7 @@ void finish_job(Context& context, const JobRow& before, JobRow after, const Fini
     JobDetail detail = detail_of(context, after);
     const std::uint32_t known = detail.deferrals;
     fold_closings(context, before, detail, context.now);
-    if (detail.deferrals != known) after.detail = write_detail(detail);
+    if (detail.deferrals != known) after.detail = StoredDetail::of(detail);
   }
   std::vector<Ended> pending;
   finish_one(context, {.before = before, .after = std::move(after), .finish = finish}, pending, ready);

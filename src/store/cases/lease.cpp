@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/mutant.h"
+#include "store/cases/all_or_nothing.h"
 #include "store/cases/enqueue.h"
 #include "store/cases/finish.h"
 #include "store/cases/gates.h"
@@ -60,7 +61,7 @@ void apply_verdict(Context& context, Ending& ending, const Verdict& verdict, std
   if (is_final(verdict.state)) {
     // The archive holds how the attempt ended; a plain success needs no text for it.
     detail.last_end.clear();
-    after.detail = write_detail(detail);
+    after.detail = StoredDetail::of(detail);
     finish_job(context, ending.row, std::move(after),
                {.state = verdict.state,
                 .from = JobState::processing,
@@ -72,7 +73,7 @@ void apply_verdict(Context& context, Ending& ending, const Verdict& verdict, std
   }
   detail.last_end = to_string(ending.end.result);
   fold_closings(context, ending.row, detail, ending.lease.claimed_at);
-  after.detail = write_detail(detail);
+  after.detail = StoredDetail::of(detail);
   if (verdict.state == JobState::queued) {
     after.run_at = verdict.run_at;
     after.later = after.run_at > context.now + kFarOff;
@@ -240,7 +241,7 @@ void defer(Context& context, Ending& ending, const Settlement::Deferral& deferra
   detail.deferred_until = until;
   detail.defer_reason = deferral.reason;
   detail.last_end = kDeferred;
-  after.detail = write_detail(detail);
+  after.detail = StoredDetail::of(detail);
   context.tx.erase_lease(after.id);
   context.tx.update_job(ending.row, after);
   context.tx.add_count(after.lane, JobState::processing, -1);
@@ -282,7 +283,7 @@ Result<void> create_follow_ups(Context& context, const Settlement& settlement, E
   if (settlement.said == 0 || kept.empty()) return {};
   // The job is in the archive by now: what a key holds until its end is free for those that follow.
   ending.detail.then = std::move(kept);
-  context.tx.update_archived_detail(ending.row.id, write_detail(ending.detail));
+  context.tx.update_archived_detail(ending.row.id, StoredDetail::of(ending.detail));
   return {};
 }
 
@@ -402,7 +403,7 @@ Result<Extended> extend_lease(Context& context, const Extension& extension) {
   if (extension.progress && *extension.progress != detail.progress) {
     JobRow after = *row;
     detail.progress = *extension.progress;
-    after.detail = write_detail(detail);
+    after.detail = StoredDetail::of(detail);
     context.tx.update_job(*row, after);
   }
   return Extended{.lease_until = wall_of(context, lease.until), .cancel_requested = detail.cancel_requested};
@@ -423,24 +424,9 @@ Result<Settled> settle_attempt(Context& context, const Settlement& settlement) {
   auto leased = context.tx.leased_job(settlement.job);
   const bool is_fenced = leased && leased->lease.token != settlement.token && !mutant(Mutant::no_fence_check);
   if (!leased || is_fenced) return settled_before(context, settlement);
-  const bool may_be_refused = !settlement.then.empty();
-  const std::size_t finalized = context.finalized.size();
-  const std::size_t ended_along = context.ended_along.size();
-  const std::size_t left_queue = context.left_queue.size();
-  const std::size_t deferred_along = context.deferred_along.size();
-  if (may_be_refused) context.tx.savepoint();
-  auto answer = settle_with_lease(context, settlement, *std::move(leased));
-  if (may_be_refused) {
-    if (!answer) {
-      context.tx.roll_back_to_savepoint();
-      context.finalized.resize(finalized);
-      context.ended_along.resize(ended_along);
-      context.left_queue.resize(left_queue);
-      context.deferred_along.resize(deferred_along);
-    }
-    context.tx.release_savepoint();
-  }
-  return answer;
+  // Only a follow-up may be refused after something was written.
+  if (settlement.then.empty()) return settle_with_lease(context, settlement, *std::move(leased));
+  return all_or_nothing(context, [&] { return settle_with_lease(context, settlement, *std::move(leased)); });
 }
 
 std::vector<Reaped> reap_leases(Context& context, std::size_t limit) {
@@ -479,26 +465,25 @@ std::vector<Reaped> reap_leases(Context& context, std::size_t limit) {
 
 namespace {
 
-VerdictReason why_not_started(Context& context, const JobRow& row, const WhyNotStarted& why) {
+VerdictReason why_not_started(Context& context, const JobRow& row, VerdictReason waiting) {
   const auto schedule = row.schedule ? context.tx.schedule(row.schedule) : std::nullopt;
   if (schedule && holds_its_jobs(*schedule, context.now)) return VerdictReason::paused;
   if (schedule && !row.subject.empty() && !context.tx.is_enabled(row.schedule, row.subject)) {
     return VerdictReason::paused;
   }
-  if (row.state != JobState::queued || !why) return VerdictReason::deadline;
-  return why(context.tx.lane_names(row.lane), row.type, options_of(context, row).notifies);
+  return row.state == JobState::queued ? waiting : VerdictReason::deadline;
 }
 
 }  // namespace
 
-std::optional<Changed> finish_overdue_job(Context& context, JobId id, const WhyNotStarted& why) {
+std::optional<Changed> finish_overdue_job(Context& context, JobId id, VerdictReason waiting) {
   const auto row = context.tx.job(id);
   if (!row) return std::nullopt;
   const auto lease = context.tx.lease(id);
   if (lease && mutant(Mutant::running_spared_at_cutoff)) return std::nullopt;
   JobRow after = *row;
   JobDetail detail = detail_of(context, *row);
-  detail.reason = to_string(lease ? VerdictReason::deadline : why_not_started(context, *row, why));
+  detail.reason = to_string(lease ? VerdictReason::deadline : why_not_started(context, *row, waiting));
   Finish finish{.state = JobState::cutoff_reached, .from = state_of(*row, lease)};
   if (lease) {
     after.attempts = lease->attempt;
@@ -507,7 +492,7 @@ std::optional<Changed> finish_overdue_job(Context& context, JobId id, const WhyN
         EndingAttempt{.result = AttemptResult::cancelled, .worker = lease->worker, .started_at = lease->claimed_at};
     context.tx.erase_lease(id);
   }
-  after.detail = write_detail(detail);
+  after.detail = StoredDetail::of(detail);
   Changed changed = changed_of(context, *row, finish.state);
   finish_job(context, *row, std::move(after), finish, changed.ready);
   return changed;

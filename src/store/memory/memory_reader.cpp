@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
-#include "store/job_text.h"
+#include "store/job_match.h"
 #include "store/local_minute.h"
 #include "store/reading.h"
+#include "store/refusals.h"
 
 namespace carillon {
 
@@ -41,24 +42,12 @@ JobView MemoryReader::view_of(const JobRow& row) const {
   return view;
 }
 
-bool MemoryReader::matches(const JobFilter& filter, const JobView& view) const {
-  const Instant made = made_at(view.row.id);
-  if (view.lane.tenant != filter.tenant) return false;
-  if (!filter.states.empty() && std::ranges::find(filter.states, view.state) == filter.states.end()) return false;
-  if (filter.queue && view.lane.queue != *filter.queue) return false;
-  if (filter.type && view.type != *filter.type) return false;
-  const bool is_of_schedule = filter.schedule && view.schedule == *filter.schedule;
-  if (!tells_of(filter, {.is_of_schedule = is_of_schedule, .subject = view.row.subject, .options = view.row.options})) {
-    return false;
-  }
-  if (filter.since && made < *filter.since) return false;
-  if (filter.until && made >= *filter.until) return false;
-  if (filter.text && view.payload.find(*filter.text) == std::string::npos) return false;
-  if (filter.tag) {
-    const auto options = read_options(view.row.options);
-    if (!options || std::ranges::find(options->tags, *filter.tag) == options->tags.end()) return false;
-  }
-  return true;
+bool MemoryReader::is_meant(const JobQuery& query, JobMatcher& matcher, const JobView& view) {
+  const bool is_of_schedule = query.schedule && view.schedule == *query.schedule;
+  return matcher.names(view.lane, view.type, view.row.id) && matcher.state(view.state) &&
+         matcher.told(
+             {.is_of_schedule = is_of_schedule, .subject = view.row.subject, .options = view.row.options.text()}) &&
+         matcher.payload(view.payload);
 }
 
 Result<JobView> MemoryReader::job(std::string_view tenant, JobId id) {
@@ -78,18 +67,19 @@ Result<JobView> MemoryReader::job(std::string_view tenant, JobId id) {
   return view;
 }
 
-Result<JobPage> MemoryReader::jobs(const JobFilter& filter, JobId before, std::size_t limit) {
+Result<JobPage> MemoryReader::jobs(const JobQuery& query, JobId before, std::size_t limit) {
   const std::scoped_lock lock(writing_);
   std::vector<JobView> found;
   // One that is not kept any more has none to list, though jobs may tell of it.
   const auto is_asked = [&](const auto& row) {
-    return row.second.tenant == filter.tenant && row.second.name == filter.schedule;
+    return row.second.tenant == query.tenant && row.second.name == query.schedule;
   };
-  if (filter.schedule && std::ranges::none_of(tables_.schedules.rows(), is_asked)) return JobPage{};
+  if (query.schedule && std::ranges::none_of(tables_.schedules.rows(), is_asked)) return JobPage{};
+  JobMatcher matcher(query);
   const auto look_at = [&](const JobRow& row) {
     if (before && row.id >= before) return;
     JobView view = view_of(row);
-    if (matches(filter, view)) found.push_back(std::move(view));
+    if (is_meant(query, matcher, view)) found.push_back(std::move(view));
   };
   for (const auto& [id, row] : tables_.jobs.rows()) look_at(row);
   for (const auto& [id, row] : tables_.archive.rows()) look_at(row.job);
@@ -167,7 +157,7 @@ Result<SubjectPage> MemoryReader::subjects(const SubjectFilter& filter, const st
   const auto& rows = tables_.subjects.rows();
   for (auto entry = rows.lower_bound({filter.schedule, {}});
        entry != rows.end() && entry->first.schedule == filter.schedule; ++entry) {
-    if (lives(entry->second) && carillon::matches(filter, entry->second)) page.subjects.push_back(entry->second);
+    if (lives(entry->second) && matches(filter, entry->second)) page.subjects.push_back(entry->second);
   }
   const auto order = [&](const SubjectRow& row) {
     const SubjectMark mark = mark_of(filter, row);

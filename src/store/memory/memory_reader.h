@@ -3,6 +3,7 @@
 
 #include <mutex>
 
+#include "store/job_match.h"
 #include "store/memory/memory_tables.h"
 #include "store/store.h"
 
@@ -15,7 +16,7 @@ class MemoryReader final : public StoreReader {
       : tables_(tables), writing_(writing), clock_(clock) {}
 
   Result<JobView> job(std::string_view tenant, JobId id) override;
-  Result<JobPage> jobs(const JobFilter& filter, JobId before, std::size_t limit) override;
+  Result<JobPage> jobs(const JobQuery& query, JobId before, std::size_t limit) override;
   Result<std::vector<StateCount>> counts(std::string_view tenant) override;
   Result<std::int64_t> count_of(JobState state) override;
   Result<ScheduleRow> schedule(std::string_view tenant, std::string_view name) override;
@@ -39,7 +40,7 @@ class MemoryReader final : public StoreReader {
  private:
   bool lives(const SubjectRow& row) const;
   JobView view_of(const JobRow& row) const;
-  bool matches(const JobFilter& filter, const JobView& view) const;
+  static bool is_meant(const JobQuery& query, JobMatcher& matcher, const JobView& view);
 
   const MemoryTables& tables_;
   std::mutex& writing_;

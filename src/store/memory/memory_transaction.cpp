@@ -154,7 +154,7 @@ std::vector<ArchiveRow> MemoryTransaction::archived_above(JobId after, std::size
   return above(tables_.archive, after, limit);
 }
 
-void MemoryTransaction::update_archived_detail(JobId id, std::string_view detail) {
+void MemoryTransaction::update_archived_detail(JobId id, const StoredDetail& detail) {
   ArchiveRow row = tables_.archive.rows().at(id);
   row.job.detail = detail;
   tables_.archive.put(id, row);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "store/reading.h"
+#include "store/refusals.h"
 #include "store/sqlite/reader_session.h"
 #include "store/sqlite/sqlite_rows.h"
 

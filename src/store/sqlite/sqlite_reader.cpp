@@ -6,8 +6,9 @@
 #include <unordered_map>
 
 #include "base/clock.h"
-#include "store/job_text.h"
+#include "store/job_match.h"
 #include "store/reading.h"
+#include "store/refusals.h"
 #include "store/sqlite/reader_session.h"
 #include "store/sqlite/sqlite_rows.h"
 
@@ -81,9 +82,9 @@ std::optional<std::string> name_of(Query& query) {
 }
 
 // Whether a filter can match live jobs, or finished ones.
-bool wants(const JobFilter& filter, bool final) {
-  return filter.states.empty() ||
-         std::ranges::any_of(filter.states, [&](JobState state) { return is_final(state) == final; });
+bool wants(const JobQuery& query, bool final) {
+  return query.states.empty() ||
+         std::ranges::any_of(query.states, [&](JobState state) { return is_final(state) == final; });
 }
 
 }  // namespace
@@ -165,72 +166,61 @@ struct Walk {
   void advance() { more = query->next(); }
 };
 
-// What a filter means in numbers, so that a row that does not match costs nothing but a look.
+// What a query means in numbers, so that a row that is not meant costs nothing but a look.
 struct Sieve {
-  // NOLINTNEXTLINE(cppcoreguidelines-avoid-const-or-ref-data-members): lives as long as one question
-  const JobFilter& filter;
-  std::unordered_map<std::int64_t, Lane> lanes;  // that match
+  explicit Sieve(const JobQuery& asked) : matcher(asked) {}
+
+  JobMatcher matcher;
+  std::unordered_map<std::int64_t, Lane> lanes;  // that are meant
   std::optional<std::int64_t> type;
   std::optional<std::int64_t> schedule;
 
-  bool lets_through(const Query& query, int payload_column) const {
-    if (!lanes.contains(query.integer(2))) return false;
-    if (type && query.integer(3) != *type) return false;
-    if (filter.schedule || filter.subject) {
-      const bool is_of_schedule = schedule && query.integer(10) == *schedule;
-      const ToldColumns row{.is_of_schedule = is_of_schedule, .subject = query.text(11), .options = query.text(13)};
-      if (!tells_of(filter, row)) return false;
-    }
-    // A long payload stands elsewhere: it is looked at when the row is complete.
-    if (filter.text && !query.is_null(payload_column) &&
-        query.text(payload_column).find(*filter.text) == std::string_view::npos) {
+  bool lets_through(const Query& row, int payload_column) {
+    if (!lanes.contains(row.integer(2))) return false;
+    if (type && row.integer(3) != *type) return false;
+    const bool is_of_schedule = schedule && row.integer(10) == *schedule;
+    if (!matcher.told({.is_of_schedule = is_of_schedule, .subject = row.text(11), .options = row.text(13)})) {
       return false;
     }
-    if (filter.tag) {
-      const auto options = read_options(query.text(13));
-      if (!options || std::ranges::find(options->tags, *filter.tag) == options->tags.end()) return false;
-    }
-    return true;
+    // A long payload stands elsewhere: it is looked at when the row is complete.
+    return row.is_null(payload_column) || matcher.payload(row.text(payload_column));
   }
-  bool accepts(const JobView& view) const {
-    if (!filter.states.empty() && std::ranges::find(filter.states, view.state) == filter.states.end()) return false;
-    return !filter.text || view.payload.find(*filter.text) != std::string::npos;
-  }
+  bool accepts(const JobView& view) const { return matcher.state(view.state) && matcher.payload(view.payload); }
 };
 
 }  // namespace
 
-Result<JobPage> SqliteReader::jobs(const JobFilter& filter, JobId before, std::size_t limit) {
+Result<JobPage> SqliteReader::jobs(const JobQuery& query, JobId before, std::size_t limit) {
   return read([&](Session& session) -> Result<JobPage> {
     JobPage page;
-    Sieve sieve{.filter = filter};
-    for (session.lanes_of.with(filter.tenant); session.lanes_of.next();) {
+    Sieve sieve(query);
+    for (session.lanes_of.with(query.tenant); session.lanes_of.next();) {
       Lane lane{.tenant = session.lanes_of.string(1), .queue = session.lanes_of.string(2)};
-      if (!filter.queue || lane.queue == *filter.queue) sieve.lanes.emplace(session.lanes_of.integer(0), lane);
+      if (!query.queue || lane.queue == *query.queue) sieve.lanes.emplace(session.lanes_of.integer(0), lane);
     }
-    if (filter.type) {
-      session.type_id.with(*filter.type);
+    if (query.type) {
+      session.type_id.with(*query.type);
       if (session.type_id.next()) sieve.type = session.type_id.integer(0);
       session.type_id.reset();
     }
-    if (filter.schedule) {
-      session.schedule.with(filter.tenant, *filter.schedule);
+    if (query.schedule) {
+      session.schedule.with(query.tenant, *query.schedule);
       if (session.schedule.next()) sieve.schedule = session.schedule.integer(0);
       session.schedule.reset();
     }
     const bool nothing =
-        sieve.lanes.empty() || (filter.type && !sieve.type) || (filter.schedule && !sieve.schedule) || limit == 0;
+        sieve.lanes.empty() || (query.type && !sieve.type) || (query.schedule && !sieve.schedule) || limit == 0;
     if (nothing) return page;
 
     JobId below = before ? before : kJobIdMax;
-    if (filter.until) below = std::min(below, first_job_id_at(*filter.until));
-    const JobId from = filter.since ? first_job_id_at(*filter.since) : JobId{};
+    if (query.until) below = std::min(below, first_job_id_at(*query.until));
+    const JobId from = query.since ? first_job_id_at(*query.since) : JobId{};
     Walk live{.query = &session.live_below, .payload_column = kJobColumns};
     Walk archived{.query = &session.archived_below, .payload_column = kArchiveColumns};
     live.query->with(below, from);
     archived.query->with(below, from);
-    if (wants(filter, false)) live.advance();
-    if (wants(filter, true)) archived.advance();
+    if (wants(query, false)) live.advance();
+    if (wants(query, true)) archived.advance();
 
     const BootTime stop_at = boot_now() + kListMax;
     std::size_t bytes = 0;

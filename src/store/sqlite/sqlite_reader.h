@@ -25,7 +25,7 @@ class SqliteReader final : public StoreReader {
   void resume();
 
   Result<JobView> job(std::string_view tenant, JobId id) override;
-  Result<JobPage> jobs(const JobFilter& filter, JobId before, std::size_t limit) override;
+  Result<JobPage> jobs(const JobQuery& query, JobId before, std::size_t limit) override;
   Result<std::vector<StateCount>> counts(std::string_view tenant) override;
   Result<std::int64_t> count_of(JobState state) override;
   Result<ScheduleRow> schedule(std::string_view tenant, std::string_view name) override;

@@ -43,8 +43,8 @@ JobRow read_job_row(const Query& query) {
   row.schedule = {query.integer(10)};
   row.subject = query.text(11);
   row.slot = query.optional_instant(12);
-  row.options = query.text(13);
-  row.detail = query.text(14);
+  row.options = StoredOptions(query.string(13));
+  row.detail = StoredDetail(query.string(14));
   return row;
 }
 

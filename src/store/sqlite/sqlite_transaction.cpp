@@ -153,7 +153,7 @@ void SqliteTransaction::insert_job(const JobRow& row, std::string_view payload) 
   const std::string_view in_row = is_long ? std::string_view() : payload;
   queries_->insert_job.run(row.id, row.state, row.lane, row.type, row.priority, row.run_at, row.attempts, row.token,
                            row.deadline, row.later, OrNull{row.schedule}, OrNull{row.subject}, row.slot,
-                           OrNull{row.options}, OrNull{row.detail}, OrNull{in_row});
+                           OrNull{row.options.text()}, OrNull{row.detail.text()}, OrNull{in_row});
   if (is_long) queries_->insert_payload.run(row.id, payload);
   if (row.later) queries_->insert_later.run(row.run_at, row.id);
   if (row.deadline) queries_->insert_deadline.run(*row.deadline, row.id);
@@ -169,7 +169,7 @@ void SqliteTransaction::update_payload(JobId id, std::string_view payload) {
 void SqliteTransaction::update_job(const JobRow& before, const JobRow& after) {
   queries_->update_job.run(after.id, after.state, after.lane, after.type, after.priority, after.run_at, after.attempts,
                            after.token, after.deadline, after.later, OrNull{after.schedule}, OrNull{after.subject},
-                           after.slot, OrNull{after.options}, OrNull{after.detail});
+                           after.slot, OrNull{after.options.text()}, OrNull{after.detail.text()});
   if (before.later && (!after.later || before.run_at != after.run_at)) {
     queries_->delete_later.run(before.run_at, before.id);
   }
@@ -229,7 +229,7 @@ std::vector<JobId> SqliteTransaction::deadlines(Instant until, std::size_t limit
 void SqliteTransaction::archive(const JobRow& before, const ArchiveRow& row) {
   const JobRow& job = row.job;
   queries_->archive_job.run(job.id, job.state, job.attempts, job.token, row.finished_at, row.started_at, row.result,
-                            OrNull{row.worker}, OrNull{job.detail});
+                            OrNull{row.worker}, OrNull{job.detail.text()});
   queries_->delete_job.run(job.id);
   if (before.later) queries_->delete_later.run(before.run_at, before.id);
   if (before.deadline) queries_->delete_deadline.run(*before.deadline, before.id);
@@ -254,8 +254,8 @@ std::vector<ArchiveRow> SqliteTransaction::archived_above(JobId after, std::size
   return all(queries_->archived_above, read_archive_row);
 }
 
-void SqliteTransaction::update_archived_detail(JobId id, std::string_view detail) {
-  queries_->update_archived_detail.run(id, OrNull{detail});
+void SqliteTransaction::update_archived_detail(JobId id, const StoredDetail& detail) {
+  queries_->update_archived_detail.run(id, OrNull{detail.text()});
 }
 
 void SqliteTransaction::erase_archived(const ArchiveRow& row) {

@@ -51,7 +51,7 @@ class SqliteTransaction final : public Transaction {
   void archive(const JobRow& before, const ArchiveRow& row) override;
   std::optional<LaneId> archive_plain_success(const PlainSuccess& success) override;
   std::optional<ArchiveRow> archived(JobId id) override;
-  void update_archived_detail(JobId id, std::string_view detail) override;
+  void update_archived_detail(JobId id, const StoredDetail& detail) override;
   std::vector<ArchiveRow> archived_above(JobId after, std::size_t limit) override;
   void erase_archived(const ArchiveRow& row) override;
   void insert_attempt(const AttemptRow& row) override;

@@ -1,4 +1,4 @@
-// How the history of gates is kept: one document for each tenant, and one of no tenant for maintenance for all.
+// How the history of gates is kept, in a document.
 #pragma once
 
 #include <span>
@@ -8,13 +8,11 @@
 
 #include "base/error.h"
 #include "core/policies/gate_history.h"
-#include "store/rows.h"
 
 namespace carillon {
 
 inline constexpr std::string_view kGateHistoryKind = "gate_history";
 
-DocumentKey gate_history_key(std::string_view tenant);
 std::string write_gate_history(std::span<const PastClosing> closings);
 // Closings of gates that this version does not know are left out.
 Result<std::vector<PastClosing>> read_gate_history(std::string_view text);

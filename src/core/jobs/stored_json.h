@@ -1,5 +1,5 @@
-// Reading JSON that the store wrote itself. Lenient: what is absent, or of another type, reads as nothing, so that an
-// older version can read what a later one wrote.
+// Reading JSON that we keep and wrote ourselves. Lenient: what is absent, or of another type, reads as nothing, so that
+// an older version can read what a later one wrote.
 #pragma once
 
 #include <cstdint>

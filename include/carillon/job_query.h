@@ -1,17 +1,17 @@
 // Which jobs are meant, in lists and bulk work.
 #pragma once
 
+#include <carillon/job_state.h>
+#include <carillon/time.h>
+
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "core/jobs/job_state.h"
-#include "core/time/instant.h"
-
 namespace carillon {
 
 // All that is given must match. The tenant is always given: no query crosses tenants (invariant 28).
-struct JobFilter {
+struct JobQuery {
   std::string tenant = "default";
   std::vector<JobState> states;  // empty: any
   std::optional<std::string> type;

@@ -1,12 +1,8 @@
-#include "store/gate_text.h"
+#include "core/policies/gate_history_text.h"
 
-#include "store/stored_json.h"
+#include "core/jobs/stored_json.h"
 
 namespace carillon {
-
-DocumentKey gate_history_key(std::string_view tenant) {
-  return {.tenant = std::string(tenant), .kind = std::string(kGateHistoryKind), .name = {}};
-}
 
 std::string write_gate_history(std::span<const PastClosing> closings) {
   JsonArray list;
