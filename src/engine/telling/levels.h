@@ -1,0 +1,62 @@
+// What a node says about itself: how much there is, how late it is, and what stands in the way of a job.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/attempts/attempts.h"
+#include "engine/calls/holds.h"
+#include "engine/planning/planner.h"
+#include "engine/round/part.h"
+#include "engine/round/readiness.h"
+#include "engine/upkeep/gates.h"
+
+namespace carillon {
+
+// How much there is, and how late it is.
+struct NodeLevels {
+  std::size_t ready = 0;              // queued and due: what the rows say, not what the memory may still hold
+  std::size_t in_flight = 0;          // handlers of this node that run
+  std::size_t leases = 0;             // of workers outside
+  std::optional<Instant> oldest_due;  // since when the one that waits longest is due
+  Duration planner_lag{};             // since when the planner should have planned
+  std::uint32_t max_concurrency = 0;
+  bool loaded = false;  // all due jobs are in memory
+};
+
+class Levels final : public Part {
+ public:
+  Levels(std::uint32_t max_concurrency, const RuleBook& rules, Dispatcher& dispatcher, Planner& planner,
+         Attempts& attempts, const Gates& gates, const Readiness& readiness)
+      : max_concurrency_(max_concurrency),
+        rules_(rules),
+        dispatcher_(dispatcher),
+        planner_(planner),
+        attempts_(attempts),
+        gates_(gates),
+        readiness_(readiness) {}
+
+  NodeLevels of_all(const Round& round);
+  // What is theirs alone; how busy the node is, is not told.
+  NodeLevels of(const std::vector<std::string>& tenants, Instant now);
+  // How many jobs are queued and due, of all or of one tenant: the one number of what waits.
+  std::size_t due_count(Instant now, std::optional<std::string_view> tenant = std::nullopt);
+  // What stands in the way of a job where it is, for explain.
+  PlaceHolds holds(const JobInfo& job, TypeId type, const Round& round);
+
+  // Told of every tick.
+  void committed(Round& round, const Result<void>& commit) override;
+
+ private:
+  const std::uint32_t max_concurrency_;
+  const RuleBook& rules_;
+  Dispatcher& dispatcher_;
+  Planner& planner_;
+  Attempts& attempts_;
+  const Gates& gates_;
+  const Readiness& readiness_;
+};
+
+}  // namespace carillon
