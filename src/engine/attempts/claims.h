@@ -21,10 +21,9 @@ class Claims final : public Part {
     std::size_t prefetch_max = 0;  // claims that may wait for a slot, of each runner
     std::size_t claims_max = 0;    // in one round
   };
-  Claims(Store& store, std::string worker, Limits limits, const RuleBook& rules, Dispatcher& dispatcher, Gates& gates,
+  Claims(std::string worker, Limits limits, const RuleBook& rules, Dispatcher& dispatcher, Gates& gates,
          Attempts& attempts, Leasing& leasing, Slots& slots, const Readiness& readiness)
-      : store_(store),
-        worker_(std::move(worker)),
+      : worker_(std::move(worker)),
         limits_(limits),
         rules_(rules),
         dispatcher_(dispatcher),
@@ -57,7 +56,6 @@ class Claims final : public Part {
   std::size_t room_ahead(const Round& round, bool outside, bool all_idle);
   void start(Round& round);
 
-  Store& store_;
   const std::string worker_;
   const Limits limits_;
   const RuleBook& rules_;
