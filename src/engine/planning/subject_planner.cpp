@@ -227,6 +227,12 @@ Result<void> SubjectPlanner::anchor(Round& round, const Ruling& ruling, const Su
   return {};
 }
 
+Result<void> SubjectPlanner::anchor_only(Round& round, const Ruling& ruling, const SubjectChange& change) {
+  const SubjectEdit edit{.subject = {}};
+  TRY_ASSIGN(const std::vector<PutSubject> made, store_.plans().put_subjects(ruling.row.id, std::array{edit}));
+  return anchor(round, ruling, made.front().row, change);
+}
+
 Result<void> SubjectPlanner::anchor_or_set_aside(Round& round, const Ruling& ruling, const SubjectRow& subject,
                                                  const SubjectChange& change) {
   auto anchored = anchor(round, ruling, subject, change);
@@ -348,6 +354,13 @@ Result<Enqueued> SubjectPlanner::enqueue(Round& round, const NewJob& job) {
     round.tell(JobChanged{.job = made.id, .tenant = job.tenant, .state = made.state});
   }
   return made;
+}
+
+void note_moved(Round& round, const std::vector<Changed>& moved) {
+  for (const Changed& changed : moved) {
+    round.add_ready(changed.ready);
+    round.tell(JobChanged{.job = changed.id, .tenant = changed.tenant, .state = changed.state});
+  }
 }
 
 }  // namespace carillon

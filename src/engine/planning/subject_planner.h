@@ -22,6 +22,9 @@ bool runs_at(const ScheduleRow& row, Instant now);
 // What was asked for cannot be; the store is well.
 bool is_refusal(const Error& error);
 
+// Jobs were moved, or cancelled, by what a call asked of their schedule.
+void note_moved(Round& round, const std::vector<Changed>& moved);
+
 // A schedule as it decides about its subjects.
 struct Ruling {
   // NOLINTBEGIN(cppcoreguidelines-avoid-const-or-ref-data-members): lives as long as one call
@@ -47,6 +50,9 @@ class SubjectPlanner {
   Result<void> plan(Round& round, const Ruling& ruling, const SubjectRow& subject, Instant now);
   // It was made or changed: where its planning begins, or goes on.
   Result<void> anchor(Round& round, const Ruling& ruling, const SubjectRow& subject, const SubjectChange& change);
+  // The same of a schedule that is its only subject: that is made first, if it is new. An earlier life of the schedule
+  // may have left a position (invariant 1).
+  Result<void> anchor_only(Round& round, const Ruling& ruling, const SubjectChange& change);
   // The same where nobody is there to read a refusal: then it has no next time, and says why.
   Result<void> anchor_or_set_aside(Round& round, const Ruling& ruling, const SubjectRow& subject,
                                    const SubjectChange& change);

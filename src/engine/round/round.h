@@ -30,8 +30,9 @@ struct Round {
   bool listening = true;
   std::vector<EventBody> events;
   Counters counts;
-  bool is_tick = false;  // it has looked at all that time makes due
-  TickStopped tick;      // what it planned and closed: told of every tick, else if that is anything
+  bool is_tick = false;             // it has looked at all that time makes due
+  bool cutoffs_are_behind = false;  // more have passed than one round finalizes
+  TickStopped tick;                 // what it planned and closed: told of every tick, else if that is anything
   OpenDayChanges open_days;
   // How many of the outcomes of its transaction, and of what was parked in it, have been followed up.
   std::size_t followed = 0;

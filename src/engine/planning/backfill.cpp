@@ -1,12 +1,12 @@
-// The half of the planner that makes windows by hand over a range, a slice at a time. It never moves a cursor.
+#include "engine/planning/backfill.h"
+
 #include <fmt/format.h>
 
 #include "core/kinds/windows.h"
-#include "engine/planning/planner.h"
 
 namespace carillon {
 
-Result<std::size_t> Planner::windows_in(Round& round, std::string_view tenant, std::string_view schedule,
+Result<std::size_t> Backfill::windows_in(Round& round, std::string_view tenant, std::string_view schedule,
                                         const Client::BackfillRequest& range) {
   TRY_ASSIGN(const ScheduleRow row, store_.plans().schedule(tenant, schedule));
   TRY_ASSIGN(const auto compiled, compiler_.compile(row));
@@ -23,7 +23,7 @@ Result<std::size_t> Planner::windows_in(Round& round, std::string_view tenant, s
   return windows.size();
 }
 
-Result<BackfillStep> Planner::backfill(Round& round, const BulkState& state, std::size_t most) {
+Result<BackfillStep> Backfill::step(Round& round, const BulkState& state, std::size_t most) {
   BackfillStep step{.next = *state.backfill};
   const auto row = store_.plans().schedule(state.filter.tenant, state.filter.schedule.value_or(""));
   const auto compiled = row ? compiler_.compile(*row) : Result<CompiledPtr>(nullptr);

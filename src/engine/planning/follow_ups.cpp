@@ -1,9 +1,10 @@
-// The half of the planner that follows what happened: dependents, jobs at a cutoff, the next windows.
+#include "engine/planning/follow_ups.h"
+
 #include <array>
+#include <set>
 
 #include "base/mutant.h"
 #include "core/kinds/delivery.h"
-#include "engine/planning/planner.h"
 
 namespace carillon {
 
@@ -22,11 +23,11 @@ bool is_by_hand(const LeasedJob& job) {
 
 }  // namespace
 
-Result<void> Planner::parent_done(Round& round, const LeasedJob& parent) {
+Result<void> FollowUps::parent_done(Round& round, const LeasedJob& parent) {
   if (!parent.occurrence_of || !parent.slot) return {};
-  const auto found = followers_.find({parent.tenant, parent.schedule});
-  if (found == followers_.end() || is_by_hand(parent)) return {};
-  for (const ScheduleId id : found->second) {
+  const std::set<ScheduleId>* const followers = index_.followers_of(parent.tenant, parent.schedule);
+  if (followers == nullptr || is_by_hand(parent)) return {};
+  for (const ScheduleId id : *followers) {
     const auto row = store_.plans().schedule(id);
     if (!row || !runs_at(*row, round.now)) continue;
     const auto compiled = compiler_.compile(*row);
@@ -51,7 +52,7 @@ Result<void> Planner::parent_done(Round& round, const LeasedJob& parent) {
   return {};
 }
 
-Result<void> Planner::subject_learnt(Round& round, const LeasedJob& job) {
+Result<void> FollowUps::subject_learnt(Round& round, const LeasedJob& job) {
   if (!job.occurrence_of) return {};
   const auto row = store_.plans().schedule(job.tenant, job.schedule);
   if (!row) return {};
@@ -63,17 +64,17 @@ Result<void> Planner::subject_learnt(Round& round, const LeasedJob& job) {
 }
 
 // What is due already is due by what was known before (invariant 3).
-Result<void> Planner::learnt(Round& round, const Ruling& ruling, SubjectRow subject) {
+Result<void> FollowUps::learnt(Round& round, const Ruling& ruling, SubjectRow subject) {
   if (runs_at(ruling.row, round.now) && subject.next_at && *subject.next_at <= round.now) {
-    TRY(plan_subject(round, ruling, subject));
+    TRY(due_.plan_subject(round, ruling, subject));
     TRY_ASSIGN(subject, store_.plans().subject(subject.schedule, subject.subject));
   }
   TRY(subjects_.anchor_or_set_aside(round, ruling, subject,
                                     {.what = SubjectChange::What::edited, .at = round.now, .cursor_end = {}}));
-  return remember(round, ruling.row);
+  return index_.remember(round, ruling.row);
 }
 
-Result<void> Planner::follow(Round& round) {
+Result<void> FollowUps::follow(Round& round) {
   for (;;) {
     const std::vector<FinalizedSlot> slots = store_.plans().finalized_after(round.followed);
     const std::vector<OutcomeKey> parked = store_.plans().parked_after(round.followed_parked);
@@ -81,16 +82,16 @@ Result<void> Planner::follow(Round& round) {
     round.followed += slots.size();
     round.followed_parked += parked.size();
     for (const FinalizedSlot& slot : slots) {
-      if (known_traits(slot.id).follows_outcomes) TRY(follow_slot(round, slot));
+      if (index_.known_traits(slot.id).follows_outcomes) TRY(follow_slot(round, slot));
     }
     for (const OutcomeKey& key : parked) {
-      if (known_traits(key.schedule).follows_outcomes) TRY(open_windows_again(round, key.schedule, key.subject));
+      if (index_.known_traits(key.schedule).follows_outcomes) TRY(open_windows_again(round, key.schedule, key.subject));
     }
   }
 }
 
-Result<void> Planner::follow_slot(Round& round, const FinalizedSlot& slot) {
-  if (!is_delivery(slot.id)) return open_windows_again(round, slot.id, slot.subject);
+Result<void> FollowUps::follow_slot(Round& round, const FinalizedSlot& slot) {
+  if (!index_.is_delivery(slot.id)) return open_windows_again(round, slot.id, slot.subject);
   // A day that closes without a job brings its own along: see SubjectPlan::follow_ups.
   if (slot.outcome != JobState::cutoff_reached || !slot.job) return {};
   const auto row = store_.plans().schedule(slot.id);
@@ -108,7 +109,7 @@ Result<void> Planner::follow_slot(Round& round, const FinalizedSlot& slot) {
 }
 
 // As many as may be were open; now one is closed.
-Result<void> Planner::open_windows_again(Round& round, ScheduleId schedule, std::string_view name) {
+Result<void> FollowUps::open_windows_again(Round& round, ScheduleId schedule, std::string_view name) {
   const auto row = store_.plans().schedule(schedule);
   const auto subject = store_.plans().subject(schedule, name);
   if (!row || !subject || subject->next_at || !subject->enabled) return {};
@@ -121,18 +122,17 @@ Result<void> Planner::open_windows_again(Round& round, ScheduleId schedule, std:
     TRY(subjects_.anchor_or_set_aside(round, ruling, *subject,
                                       {.what = SubjectChange::What::edited, .at = round.now, .cursor_end = {}}));
   }
-  return remember(round, *row);
+  return index_.remember(round, *row);
 }
 
-Result<bool> Planner::put_right(Round& round, const SweptSubject& swept) {
+Result<bool> FollowUps::put_right(Round& round, const SweptSubject& swept) {
   const SubjectRow& subject = swept.row;
   const auto row = store_.plans().schedule(subject.schedule);
   if (!row || !runs_at(*row, round.now)) return false;
   if (swept.is_late) {
     // Much may be due at once. But then the planner knows of it.
-    const auto entry = entries_.find(row->id);
-    const bool is_known = entry != entries_.end() && entry->second.wake_at && *entry->second.wake_at <= round.now;
-    if (!is_known) TRY(remember(round, *row));
+    const bool is_known = index_.is_due(row->id, round.now);
+    if (!is_known) TRY(index_.remember(round, *row));
     return !is_known;
   }
   if (!swept.has_no_time) return false;
@@ -142,7 +142,7 @@ Result<bool> Planner::put_right(Round& round, const SweptSubject& swept) {
                                     {.what = SubjectChange::What::edited, .at = round.now, .cursor_end = {}}));
   const auto now = store_.plans().subject(subject.schedule, subject.subject);
   if (!now || !now->next_at) return false;  // rightly so: it is over, or as many windows are open as may be
-  TRY(remember(round, *row));
+  TRY(index_.remember(round, *row));
   return true;
 }
 

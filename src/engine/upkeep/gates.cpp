@@ -1,10 +1,8 @@
-// The half of a node that deals with gates: what opens, what it held, and what is told and kept of that.
+#include "engine/upkeep/gates.h"
+
 #include <algorithm>
-#include <map>
-#include <set>
 
 #include "base/mutant.h"
-#include "engine/round/node.h"
 #include "store/gate_document.h"
 
 namespace carillon {
@@ -20,13 +18,18 @@ std::string gate_owner(GateKind gate, std::string_view tenant) {
 
 }  // namespace
 
-void Node::open_gates(const Round& round) {
+void Gates::next_at(Wake& wake) {
+  if (!noted_) wake.at_once = true;
+  wake.by(rules_.next_change());
+}
+
+void Gates::open(const Round& round) {
   const auto next = rules_.next_change();
   const bool is_time = (next && *next <= round.now) || rules_.is_ahead_of(round.now);
   // Before anything is let go: what an opening held is counted where it stands. Once all of it is in memory.
-  const bool may_note = loader_.is_done();
-  if (may_note && (is_time || !gates_noted_)) note_gates(round);
-  gates_noted_ = may_note;
+  const bool may_note = readiness_.is_loaded();
+  if (may_note && (is_time || !noted_)) note(round);
+  noted_ = may_note;
   if (!is_time) return;
   std::erase_if(reopened_,
                 [&](const Reopened& one) { return one.at > round.now || round.now - one.at > kReleaseSpread; });
@@ -40,14 +43,14 @@ void Node::open_gates(const Round& round) {
   }
 }
 
-void Node::note_gates(const Round& round) {
-  RuleBook::NotedGates noted = rules_.note_gates(round.now, rules_.retention(options_.retention));
-  for (std::string& tenant : noted.changed) gates_to_write_.insert(std::move(tenant));
+void Gates::note(const Round& round) {
+  RuleBook::NotedGates noted = rules_.note_gates(round.now, rules_.retention(retention_));
+  for (std::string& tenant : noted.changed) to_write_.insert(std::move(tenant));
   for (const RuleBook::NotedGates::Opening& opened : noted.opened) count_held(opened);
 }
 
 // One event for each queue, with how many of its jobs the closing held.
-void Node::count_held(const RuleBook::NotedGates::Opening& opened) {
+void Gates::count_held(const RuleBook::NotedGates::Opening& opened) {
   const std::unordered_set<JobId> told = std::exchange(told_[{opened.tenant, opened.gate}], {});
   told_.erase({opened.tenant, opened.gate});
   std::map<std::pair<std::string, std::string>, std::set<JobId>> held;
@@ -59,7 +62,7 @@ void Node::count_held(const RuleBook::NotedGates::Opening& opened) {
     held[{place.tenant, place.queue}].insert(one.entry.id);
   }
   for (const auto& [lane, jobs] : held) {
-    openings_to_tell_.push_back({.job = {},
+    to_tell_.push_back({.job = {},
                                  .tenant = lane.first,
                                  .reason = std::string(to_string(opened.gate)),
                                  .until = opened.at,
@@ -68,22 +71,21 @@ void Node::count_held(const RuleBook::NotedGates::Opening& opened) {
   }
 }
 
-Result<void> Node::write_gates(Round& round) {
-  if (gates_to_write_.empty()) return {};
-  for (const std::string& tenant : gates_to_write_) {
+Result<void> Gates::write(Round& round) {
+  if (to_write_.empty()) return {};
+  for (const std::string& tenant : to_write_) {
     TRY(store_.admin().put_document(
         {.key = gate_history_key(tenant), .body = write_gate_history(rules_.gate_history(tenant))}, std::nullopt));
   }
-  for (const Deferred& opening : openings_to_tell_) round.tell(opening);
+  for (const Deferred& opening : to_tell_) round.tell(opening);
   round.on_commit.emplace_back([this] {
-    gates_to_write_.clear();
-    openings_to_tell_.clear();
+    to_write_.clear();
+    to_tell_.clear();
   });
   return {};
 }
 
-// Those that have left a gate which is closed still: its opening will not find them.
-void Node::tell_deferred(Round& round) {
+void Gates::tell_deferred(Round& round) {
   std::vector<DeferredJob> left = store_.jobs().deferred_along();
   if (left.empty()) return;
   for (const DeferredJob& one : left) {
@@ -98,13 +100,12 @@ void Node::tell_deferred(Round& round) {
   });
 }
 
-void Node::note_told(const GateKey& gate, JobId job) {
+void Gates::note_told(const GateKey& gate, JobId job) {
   std::unordered_set<JobId>& told = told_[gate];
   if (told.size() < kToldMax) told.insert(job);
 }
 
-// It was told of by itself when it was put back.
-void Node::note_put_back(const Run& run, std::string_view reason, Instant now) {
+void Gates::note_put_back(const Run& run, std::string_view reason, Instant now) {
   const RuleBook::Held held = rules_.held(run.job.tenant, run.notifies, now);
   const auto note = [&](GateKind gate) { note_told({gate_owner(gate, run.job.tenant), gate}, run.job.id); };
   if (reason == "maintenance" && held.maintenance) {
@@ -114,6 +115,17 @@ void Node::note_put_back(const Run& run, std::string_view reason, Instant now) {
   } else if (reason == "quiet_hours" && held.quiet_hours) {
     note(GateKind::quiet_hours);
   }
+}
+
+std::optional<Instant> Gates::released_at(const JobInfo& job, Instant now) const {
+  std::optional<Instant> latest;
+  for (const auto& [opened, at] : reopened_) {
+    const bool was_held = (opened.tenant.empty() || opened.tenant == job.tenant) &&
+                          (!opened.only_notifying || job.notifies) && job.run_at <= at && job.created_at < at;
+    const Instant turn = add_clamped(at, release_delay(job.id));
+    if (was_held && turn > now && (!latest || turn > *latest)) latest = turn;
+  }
+  return latest;
 }
 
 }  // namespace carillon

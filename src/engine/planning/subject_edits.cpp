@@ -1,4 +1,5 @@
-// The half of the planner that deals with subjects: they are put, changed, imported and deleted.
+#include "engine/planning/subject_edits.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +7,6 @@
 #include <unordered_set>
 
 #include "core/kinds/windows.h"
-#include "engine/planning/planner.h"
 
 namespace carillon {
 
@@ -37,7 +37,18 @@ SubjectEdit edit_of(const SubjectText& text) {
 
 }  // namespace
 
-Result<ScheduleRow> Planner::with_fan_out(std::string_view tenant, std::string_view name, CompiledPtr& compiled) {
+Result<void> check_no_import(Store& store, std::string_view tenant, std::string_view schedule) {
+  const auto head = store.admin().document(import_key(tenant, schedule));
+  if (head) {
+    return failed(
+        ErrorCode::conflict,
+        fmt::format("an import into schedule {} is under way: try again when it has ended", quoted(schedule)));
+  }
+  if (head.error().code != ErrorCode::not_found) return std::unexpected(head.error());
+  return {};
+}
+
+Result<ScheduleRow> SubjectEdits::with_fan_out(std::string_view tenant, std::string_view name, CompiledPtr& compiled) {
   TRY_ASSIGN(ScheduleRow row, store_.plans().schedule(tenant, name));
   TRY_ASSIGN(compiled, compiler_.compile(row));
   if (!compiled->schedule.fan_out) {
@@ -47,13 +58,13 @@ Result<ScheduleRow> Planner::with_fan_out(std::string_view tenant, std::string_v
   return row;
 }
 
-Result<bool> Planner::fans_out(std::string_view tenant, std::string_view schedule) {
+Result<bool> SubjectEdits::fans_out(std::string_view tenant, std::string_view schedule) {
   TRY_ASSIGN(const ScheduleRow row, store_.plans().schedule(tenant, schedule));
   TRY_ASSIGN(const auto compiled, compiler_.compile(row));
   return compiled->schedule.fan_out;
 }
 
-Result<Planner::SubjectChanged> Planner::put_subject(Round& round, const SubjectCall& call) {
+Result<SubjectEdits::SubjectChanged> SubjectEdits::put_subject(Round& round, const SubjectCall& call) {
   CompiledPtr compiled;
   TRY_ASSIGN(const ScheduleRow row, with_fan_out(call.tenant, call.schedule, compiled));
   const Ruling ruling{row, *compiled};
@@ -85,19 +96,19 @@ Result<Planner::SubjectChanged> Planner::put_subject(Round& round, const Subject
   if (text.trigger) TRY(check_can_run(round, ruling, text));
   SubjectChanged changed{.put = {}, .before = known ? std::optional(*known) : std::nullopt, .triggered = {}};
   TRY_ASSIGN(changed.put, known ? change_subject(round, ruling, text, *known) : make_subject(round, ruling, text));
-  TRY(remember(round, row));
+  TRY(index_.remember(round, row));
   if (text.trigger) {
     Client::TriggerOptions options;
     options.subject = text.subject;
-    const Push by{.key = {}, .said = {}, .created_by = std::string(call.actor), .meta = {}, .expected_at = {}};
-    TRY_ASSIGN(changed.triggered, trigger(round, call.tenant, call.schedule, options, by));
+    const ManualRuns::Push by{.key = {}, .said = {}, .created_by = std::string(call.actor), .meta = {}, .expected_at = {}};
+    TRY_ASSIGN(changed.triggered, manual_runs_.trigger(round, call.tenant, call.schedule, options, by));
     TRY_ASSIGN(changed.put.row, store_.plans().subject(row.id, text.subject));
   }
   return changed;
 }
 
 // The rule may have no time by its own start, or in its own zone.
-Result<void> Planner::check_times_of(const Ruling& ruling, const SubjectText& text, Instant now) {
+Result<void> SubjectEdits::check_times_of(const Ruling& ruling, const SubjectText& text, Instant now) {
   if (!ruling.compiled.timetable || !(text.overrides.timezone || text.overrides.start)) return {};
   const SubjectRow draft{.schedule = ruling.row.id, .subject = text.subject};
   TRY(subjects_.bare_facts(ruling, draft, text.overrides, now));
@@ -105,9 +116,9 @@ Result<void> Planner::check_times_of(const Ruling& ruling, const SubjectText& te
 }
 
 // Asked before anything is written: what a call does, it does wholly or not at all.
-Result<void> Planner::check_can_run(Round& round, const Ruling& ruling, const SubjectText& text) {
+Result<void> SubjectEdits::check_can_run(Round& round, const Ruling& ruling, const SubjectText& text) {
   const Schedule& schedule = ruling.compiled.schedule;
-  TRY(check_not_running(ruling.row, schedule, text.subject));
+  TRY(manual_runs_.check_not_running(ruling.row, schedule, text.subject));
   if (!traits_of(schedule).has_expected_time) return {};
   const bool is_over = schedule.ends_at && *schedule.ends_at < round.now;
   if (!text.overrides.enabled || is_over) {
@@ -117,7 +128,7 @@ Result<void> Planner::check_can_run(Round& round, const Ruling& ruling, const Su
   return {};
 }
 
-Result<void> Planner::check_cursor_of(const Ruling& ruling, const SubjectText& text, const SubjectRow& known,
+Result<void> SubjectEdits::check_cursor_of(const Ruling& ruling, const SubjectText& text, const SubjectRow& known,
                                       Instant now) {
   if (!text.cursor_end) return {};
   TRY_ASSIGN(const auto facts, subjects_.facts_of(ruling, known, now));
@@ -126,11 +137,11 @@ Result<void> Planner::check_cursor_of(const Ruling& ruling, const SubjectText& t
   return {};
 }
 
-Result<PutSubject> Planner::change_subject(Round& round, const Ruling& ruling, const SubjectText& text,
+Result<PutSubject> SubjectEdits::change_subject(Round& round, const Ruling& ruling, const SubjectText& text,
                                            SubjectRow known) {
   // What was due before the change belongs to what was there before it.
   if (known.next_at && *known.next_at <= round.now && runs_at(ruling.row, round.now)) {
-    TRY(plan_subject(round, ruling, known));
+    TRY(due_.plan_subject(round, ruling, known));
     TRY_ASSIGN(known, store_.plans().subject(known.schedule, known.subject));
   }
   TRY_ASSIGN(std::vector<PutSubject> put, store_.plans().put_subjects(ruling.row.id, std::array{edit_of(text)}));
@@ -142,30 +153,14 @@ Result<PutSubject> Planner::change_subject(Round& round, const Ruling& ruling, c
                        {.what = goes_on ? SubjectChange::What::resumed : SubjectChange::What::edited,
                         .at = round.now,
                         .cursor_end = text.cursor_end}));
-  if (goes_on) release_subject(round, ruling.row.id, text.subject);
+  if (goes_on) held_.release_subject(round, ruling.row.id, text.subject);
   TRY_ASSIGN(answer.row, store_.plans().subject(ruling.row.id, text.subject));
   answer.fate = SubjectFate::updated;
   TRY(stand_behind_edit(ruling, answer));
   return answer;
 }
 
-// An edit of the schedule is on its way to its subjects, and this one was written by the new rules already: what is due
-// of it must not be taken for what was due before the edit.
-Result<void> Planner::stand_behind_edit(const Ruling& ruling, PutSubject& put) {
-  const auto replan = replans_.find(ruling.row.id);
-  if (replan == replans_.end() || !replan->second.is_ahead(put.row.subject)) return {};
-  const Instant edited_at = replan->second.at;
-  if (!put.row.next_at || *put.row.next_at > edited_at) return {};
-  SubjectEdit edit{.subject = put.row.subject};
-  edit.next_at = std::optional(edited_at + Duration(1));
-  TRY_ASSIGN(std::vector<PutSubject> moved, store_.plans().put_subjects(ruling.row.id, std::array{edit}));
-  put.row = std::move(moved.front().row);
-  return {};
-}
-
-// ---- New ones ---------------------------------------------------------------------------------------------------
-
-Result<SubjectEdit> Planner::edit_of_new(const Ruling& ruling, const SubjectText& text, Instant now) {
+Result<SubjectEdit> SubjectEdits::edit_of_new(const Ruling& ruling, const SubjectText& text, Instant now) {
   SubjectEdit edit = edit_of(text);
   edit.is_new = true;
   // Where a cursor begins depends on what an earlier life of the subject has left.
@@ -181,7 +176,7 @@ Result<SubjectEdit> Planner::edit_of_new(const Ruling& ruling, const SubjectText
   return edit;
 }
 
-Result<PutSubject> Planner::made_subject(Round& round, const Ruling& ruling, const SubjectText& text,
+Result<PutSubject> SubjectEdits::made_subject(Round& round, const Ruling& ruling, const SubjectText& text,
                                          const SubjectEdit& edit, PutSubject made) {
   const bool begins_as_planned = edit.next_at && made.row.position == edit.position;
   if (!begins_as_planned) {
@@ -193,26 +188,13 @@ Result<PutSubject> Planner::made_subject(Round& round, const Ruling& ruling, con
   return made;
 }
 
-Result<PutSubject> Planner::make_subject(Round& round, const Ruling& ruling, const SubjectText& text) {
+Result<PutSubject> SubjectEdits::make_subject(Round& round, const Ruling& ruling, const SubjectText& text) {
   TRY_ASSIGN(const SubjectEdit edit, edit_of_new(ruling, text, round.now));
   TRY_ASSIGN(std::vector<PutSubject> made, store_.plans().put_subjects(ruling.row.id, std::array{edit}));
   return made_subject(round, ruling, text, edit, std::move(made.front()));
 }
 
-// ---- Many -------------------------------------------------------------------------------------------------------
-
-Result<void> Planner::check_no_import(std::string_view tenant, std::string_view schedule) {
-  const auto head = store_.admin().document(import_key(tenant, schedule));
-  if (head) {
-    return failed(
-        ErrorCode::conflict,
-        fmt::format("an import into schedule {} is under way: try again when it has ended", quoted(schedule)));
-  }
-  if (head.error().code != ErrorCode::not_found) return std::unexpected(head.error());
-  return {};
-}
-
-Result<std::vector<std::optional<SubjectRow>>> Planner::known_of(const ScheduleRow& row,
+Result<std::vector<std::optional<SubjectRow>>> SubjectEdits::known_of(const ScheduleRow& row,
                                                                  std::span<const ImportLine> lines) {
   std::vector<std::string_view> subjects;
   subjects.reserve(lines.size());
@@ -221,7 +203,7 @@ Result<std::vector<std::optional<SubjectRow>>> Planner::known_of(const ScheduleR
 }
 
 // All that can be refused is refused before the first one is written.
-Result<void> Planner::check_import(Round& round, std::string_view tenant, std::string_view schedule,
+Result<void> SubjectEdits::check_import(Round& round, std::string_view tenant, std::string_view schedule,
                                    std::span<const ImportLine> lines) {
   CompiledPtr compiled;
   TRY_ASSIGN(const ScheduleRow row, with_fan_out(tenant, schedule, compiled));
@@ -247,7 +229,7 @@ Result<void> Planner::check_import(Round& round, std::string_view tenant, std::s
   return {};
 }
 
-Result<ImportedSubjects> Planner::write_import(Round& round, std::string_view tenant, std::string_view schedule,
+Result<ImportedSubjects> SubjectEdits::write_import(Round& round, std::string_view tenant, std::string_view schedule,
                                                std::span<const ImportLine> lines) {
   CompiledPtr compiled;
   TRY_ASSIGN(const ScheduleRow row, with_fan_out(tenant, schedule, compiled));
@@ -290,11 +272,11 @@ Result<ImportedSubjects> Planner::write_import(Round& round, std::string_view te
     count(put.fate);
   }
   TRY(write());
-  TRY(remember(round, row));
+  TRY(index_.remember(round, row));
   return counts;
 }
 
-Result<void> Planner::delete_subject(Round& round, std::string_view tenant, std::string_view schedule,
+Result<void> SubjectEdits::delete_subject(Round& round, std::string_view tenant, std::string_view schedule,
                                      std::string_view subject) {
   CompiledPtr compiled;
   TRY_ASSIGN(const ScheduleRow row, with_fan_out(tenant, schedule, compiled));
@@ -304,11 +286,21 @@ Result<void> Planner::delete_subject(Round& round, std::string_view tenant, std:
   TRY_ASSIGN(const std::vector<JobId> unstarted, store_.plans().unstarted_jobs(row.id, subject));
   for (const JobId job : unstarted) {
     TRY_ASSIGN(const Changed changed, std::move(store_.jobs().act(tenant, JobAction::cancel, std::array{job}).front()));
-    note_cancelled(round, tenant, {changed});
+    note_moved(round, {changed});
   }
   TRY(store_.plans().delete_subject(row.id, known.subject));
-  release_subject(round, row.id, subject);
-  return remember(round, row);
+  held_.release_subject(round, row.id, subject);
+  return index_.remember(round, row);
+}
+
+Result<void> SubjectEdits::stand_behind_edit(const Ruling& ruling, PutSubject& put) {
+  const auto first_time = replans_.first_time_behind_edit(put.row);
+  if (!first_time) return {};
+  SubjectEdit edit{.subject = put.row.subject};
+  edit.next_at = first_time;
+  TRY_ASSIGN(std::vector<PutSubject> moved, store_.plans().put_subjects(ruling.row.id, std::array{edit}));
+  put.row = std::move(moved.front().row);
+  return {};
 }
 
 }  // namespace carillon
