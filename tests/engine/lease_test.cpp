@@ -42,6 +42,17 @@ TEST_F(EngineLeases, ProgressIsSeenWhileItRuns) {
   EXPECT_EQ(job().state, JobState::done);
 }
 
+TEST_F(EngineLeases, ProgressWhoseCommitFailedIsWrittenByTheNextHeartbeat) {
+  const RunPtr run = begun({.type = "work", .lease = 30s});
+  run->set_progress(R"({"done":40})");
+  node.clock.advance(11s);
+  node.commits().next(CommitFault::unavailable);
+  node.node().step();
+  EXPECT_TRUE(job().progress.empty());
+  node.pass(30s);
+  EXPECT_EQ(job().progress, R"({"done":40})");
+}
+
 TEST_F(EngineLeases, ProgressThatIsNoJsonHarmsNothing) {
   const RunPtr run = begun({.type = "work", .lease = 30s});
   run->set_progress("forty \xff");

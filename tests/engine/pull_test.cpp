@@ -283,6 +283,15 @@ TEST_P(Pulls, ACallWhoseCallerLeavesWhileItTakesItsPlaceIsForgotten) {
   EXPECT_EQ(node->node().desk().in_line(), 0U);
 }
 
+TEST_P(Pulls, ACallWhoseRoundFailedWaitsNoMore) {
+  node->commits().next(CommitFault::unavailable);
+  const PullAnswer refused = node.ask({.wait = 1min});
+  EXPECT_EQ(refused.error().code, ErrorCode::unavailable);
+  EXPECT_EQ(node->node().desk().in_line(), 0U);
+  enqueue({.type = "work"});
+  EXPECT_THAT(node.lease(), SizeIs(1));
+}
+
 TEST_P(Pulls, AJobLeasedToACallThatGoesThatMomentIsHandedBack) {
   ASSERT_TRUE(node->client().put_limit("", "slow", R"({"rate":1,"per":"1h","burst":1})").has_value());
   const PullAnswer gone = node.ask({.wait = 30s});

@@ -36,8 +36,12 @@ Result<void> Beats::write_heartbeats(Round& round) {
     // The timeout counts from the moment the handler starts: until then, and once after, it begins anew.
     const bool rebase = RunTable::timeout_is_early(*run);
     rebased.push_back(rebase);
-    extensions.push_back(
-        {.job = run->job.id, .token = run->job.token, .started = !rebase, .progress = run->take_progress()});
+    Extension extension{
+        .job = run->job.id, .token = run->job.token, .started = !rebase, .progress = run->take_progress()};
+    if (extension.progress) {
+      round.on_failure.emplace_back([run, text = *extension.progress] { run->give_back_progress(text); });
+    }
+    extensions.push_back(std::move(extension));
   }
   auto answers = store_.jobs().extend(extensions);
   round.on_commit.emplace_back([this, &round, rebased = std::move(rebased), answers = std::move(answers)] {

@@ -69,6 +69,12 @@ struct Run {
     return std::exchange(progress_, std::nullopt);
   }
 
+  // It was not stored after all. What came meanwhile is newer.
+  void give_back_progress(std::string text) {
+    const std::scoped_lock lock(progress_mutex_);
+    if (!progress_) progress_ = std::move(text);
+  }
+
  private:
   Slots* slots_ = nullptr;  // of whom it holds one
   std::mutex progress_mutex_;

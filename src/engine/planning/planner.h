@@ -71,6 +71,9 @@ class Planner {
     return due_.step(round, asked);
   }
 
+  // Before a round writes: what a commit that failed has left in doubt.
+  Result<void> settle_doubts() { return replans_.settle_doubts(); }
+
   // Deliveries in their window. Each round looks up, before it writes, what is not known yet; tells it; and lets the
   // memory follow once it is committed.
   Result<void> look_up_open_days(const Round& round) { return open_days_.look_up(store_.plans(), round.now); }

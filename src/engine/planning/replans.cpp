@@ -24,6 +24,8 @@ Result<void> Replans::begin(Round& round, const ScheduleRow& row, const Schedule
   }
   TRY(store_.admin().put_document(
       {.key = replan_key(row.tenant, row.name), .body = write_replan(replan), .if_revision = {}}, std::nullopt));
+  round.on_failure.emplace_back(
+      [this, id = row.id, key = replan_key(row.tenant, row.name)] { doubts_.insert_or_assign(id, key); });
   by_schedule_.insert_or_assign(row.id, std::move(replan));
   return {};
 }
@@ -33,6 +35,18 @@ void Replans::resume(const Document& document) {
   if (!replan) return;
   const ScheduleId id = replan->schedule;
   by_schedule_.insert_or_assign(id, *std::move(replan));
+}
+
+Result<void> Replans::settle_doubts() {
+  while (!doubts_.empty()) {
+    const auto& [id, key] = *doubts_.begin();
+    const auto document = store_.admin().document(key);
+    if (!document && document.error().code != ErrorCode::not_found) return std::unexpected(document.error());
+    by_schedule_.erase(id);
+    if (document) resume(*document);
+    doubts_.erase(doubts_.begin());
+  }
+  return {};
 }
 
 Replan* Replans::find(ScheduleId id) {

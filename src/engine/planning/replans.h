@@ -23,14 +23,16 @@ class Replans {
   Replan* find(ScheduleId id);
   Replan& first() { return by_schedule_.begin()->second; }
 
-  // From `before` to what `row` says now. It is known at once, for what is due in this very round; a commit that fails
-  // puts back what was known before.
+  // From `before` to what `row` says now. It is known at once, for what is due in this very round. After a commit that
+  // failed it is in doubt: what is stored decides.
   Result<void> begin(Round& round, const ScheduleRow& row, const ScheduleRow& before);
   // One that was on its way when the engine ended.
   void resume(const Document& document);
   // After the commit: it has come further, unless another edit has begun since.
   void advance(ScheduleId id, Replan further);
   void erase(ScheduleId id) { by_schedule_.erase(id); }
+  // Inside of a transaction, before anything asks.
+  Result<void> settle_doubts();
 
   // Whether the subject was written by the new rules while the edit has not come to it: what is due of it must not be
   // taken for what was due before the edit. Then this is the first time that is not; nothing: it is as it should be.
@@ -39,6 +41,7 @@ class Replans {
  private:
   Store& store_;
   std::map<ScheduleId, Replan> by_schedule_;
+  std::map<ScheduleId, DocumentKey> doubts_;
 };
 
 }  // namespace carillon

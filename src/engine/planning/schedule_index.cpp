@@ -57,9 +57,12 @@ Result<void> ScheduleIndex::remember(Round& round, const ScheduleRow& row) {
 }
 
 void ScheduleIndex::forget_traits(Round& round, ScheduleId id) {
-  round.on_commit.emplace_back([this, id] {
+  // Also if it fails: somebody may have asked about what it was to be.
+  const auto reset = [this, id] {
     if (const auto found = entries_.find(id); found != entries_.end()) found->second.traits.reset();
-  });
+  };
+  round.on_commit.emplace_back(reset);
+  round.on_failure.emplace_back(reset);
 }
 
 void ScheduleIndex::count_open_days(Round& round, const ScheduleRow& row) {

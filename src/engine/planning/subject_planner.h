@@ -1,5 +1,5 @@
 // One subject after the other: fetches what is known of it, asks the pure plan of its kind (core/plan.h), and writes
-// what that says. What is due, and in which order, the Planner knows.
+// what that says. What is due, and in which order, DuePlanner knows.
 //
 // Every method that takes a Round is called inside of its transaction.
 #pragma once

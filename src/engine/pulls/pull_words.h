@@ -1,4 +1,5 @@
-// What workers outside say of what they hold: heartbeats and ends. Inside of a round.
+// What workers outside say of what they hold: heartbeats and ends. Inside of a round. That a worker was heard of is
+// true whatever becomes of the commit.
 #pragma once
 
 #include <string>

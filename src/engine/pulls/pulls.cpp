@@ -11,8 +11,9 @@ constexpr std::size_t kPullsMax = 1000;  // jobs leased in one round
 
 }  // namespace
 
-Result<void> Pulls::add(const Round& round, const PullCallPtr& call) {
+Result<void> Pulls::add(Round& round, const PullCallPtr& call) {
   TRY(attempts_.desk().add(call, dispatcher_, round.boot));
+  round.on_failure.emplace_back([this, call] { attempts_.desk().remove(call, dispatcher_); });
   const PullWorkers::Key worker{.tenants = call->request.filter.tenants, .name = call->request.worker};
   attempts_.desk().workers().seen(worker, round.now);
   attempts_.desk().workers().asked(worker, call->request.filter, round.boot + call->request.wait);

@@ -19,8 +19,8 @@ class Pulls final : public Part {
   Pulls(const RuleBook& rules, Dispatcher& dispatcher, Attempts& attempts, Leasing& leasing, const Readiness& readiness)
       : rules_(rules), dispatcher_(dispatcher), attempts_(attempts), leasing_(leasing), readiness_(readiness) {}
 
-  // A call that waits for jobs: it does so whatever becomes of the commit, unless it is refused.
-  Result<void> add(const Round& round, const PullCallPtr& call);
+  // A call that waits for jobs, in this very round already. If that fails, so does the call.
+  Result<void> add(Round& round, const PullCallPtr& call);
   // Notes for whom something came.
   void notice(const Round& round) { attempts_.desk().notice(dispatcher_, round.now); }
   // All that was taken out of the ready set for this round.

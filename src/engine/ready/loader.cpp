@@ -28,6 +28,7 @@ Result<void> Loader::step(Round& round) {
       TRY_ASSIGN(const bool end, planner_.load(round));
       if (end) {
         round.on_commit.emplace_back([this] { stage_ = has_jobs_ ? Stage::done : Stage::jobs; });
+        // At once: what this round adds must reach as far as the reading that begins. It begins anew if this fails.
         if (!has_jobs_ && !jobs_to_) horizon_ = add_clamped(round.now, kAhead);
       }
       return {};
@@ -66,6 +67,7 @@ void Loader::step_over(std::span<const ReadyJob> jobs, Instant now) {
 }
 
 Result<void> Loader::load_rules(Round& round) {
+  // They take effect at once: nothing of the round is written before, so that all of them are committed.
   TRY_ASSIGN(const std::vector<Document> documents, store_.admin().documents_above(rules_to_, kRulesPage));
   for (const Document& document : documents) {
     documents_.insert(document.key);
@@ -123,6 +125,8 @@ Result<void> Loader::load_later(Round& round) {
   const Instant until = add_clamped(round.now, kAhead);
   if (until - kLookStep <= horizon_) return {};
   TRY_ASSIGN(std::vector<ReadyJob> jobs, store_.jobs().load_later(horizon_, until, kJobsPage));
+  // What this very round has read is no longer in memory if it fails.
+  round.on_failure.emplace_back([this] { reading_to_ = kInstantMin; });
   const bool all = jobs.size() < kJobsPage;
   // Several may be due at the same instant as the last one of a full page: go on from right before it.
   const Instant reached = all ? until : jobs.back().run_at - std::chrono::microseconds(1);

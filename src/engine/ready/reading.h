@@ -15,6 +15,7 @@ class RulesReading final : public Part {
       : planner_(planner), loader_(loader), adopted_(adopted) {}
 
   Result<void> write(Round& round) override {
+    TRY(planner_.settle_doubts());
     TRY(planner_.look_up_open_days(round));
     if (!loader_.has_rules()) TRY(loader_.step(round));
     if (loader_.has_rules() && !adopted_.are_known()) TRY(adopted_.read(round));

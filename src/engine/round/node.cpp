@@ -1,6 +1,7 @@
 #include "engine/round/node.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "base/check.h"
 #include "base/mutant.h"
@@ -63,6 +64,7 @@ Result<void> Node::commit(Round& round, const std::function<Result<void>()>& bod
     std::vector<ReadySet::Pick> picked = claims_.picks();
     pulls_.add_picks(picked);
     queue_.commit_failed(round, picked);
+    for (const auto& take_back : round.on_failure | std::views::reverse) take_back();
     // What did not happen is neither told nor counted (invariant 34).
     round.events.clear();
     round.counts = {};

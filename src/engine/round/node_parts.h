@@ -105,7 +105,7 @@ class NodeParts {
   PlaceHolds holds(const JobInfo& job, TypeId type, const Round& round) { return levels_.holds(job, type, round); }
 
   // ---- For workers outside, inside of a round ----
-  Result<void> add_pull(const Round& round, const PullCallPtr& call) { return pulls_.add(round, call); }
+  Result<void> add_pull(Round& round, const PullCallPtr& call) { return pulls_.add(round, call); }
   Result<std::vector<Result<BeatAnswer>>> extend_pulled(Round& round, const std::vector<PullBeat>& beats) {
     return pull_words_.extend(round, beats);
   }

@@ -39,6 +39,8 @@ struct Round {
   std::size_t followed_parked = 0;
   // Called after the commit, in order; none of them if it fails.
   std::vector<std::function<void()>> on_commit;
+  // Called if it fails, the last one first: what had to stand in memory at once is taken back, or in doubt.
+  std::vector<std::function<void()>> on_failure;
 
   template <typename T>
   void tell(T event) {
