@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <unordered_map>
 
-
 namespace carillon {
 
 void Claims::collect(const Round& round) {

@@ -7,7 +7,7 @@
 namespace carillon {
 
 Result<std::size_t> Backfill::windows_in(Round& round, std::string_view tenant, std::string_view schedule,
-                                        const Client::BackfillRequest& range) {
+                                         const Client::BackfillRequest& range) {
   TRY_ASSIGN(const ScheduleRow row, store_.plans().schedule(tenant, schedule));
   TRY_ASSIGN(const auto compiled, compiler_.compile(row));
   if (!compiled->schedule.fan_out && !range.subject.empty()) {

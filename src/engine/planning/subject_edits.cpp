@@ -100,7 +100,8 @@ Result<SubjectEdits::SubjectChanged> SubjectEdits::put_subject(Round& round, con
   if (text.trigger) {
     Client::TriggerOptions options;
     options.subject = text.subject;
-    const ManualRuns::Push by{.key = {}, .said = {}, .created_by = std::string(call.actor), .meta = {}, .expected_at = {}};
+    const ManualRuns::Push by{
+        .key = {}, .said = {}, .created_by = std::string(call.actor), .meta = {}, .expected_at = {}};
     TRY_ASSIGN(changed.triggered, manual_runs_.trigger(round, call.tenant, call.schedule, options, by));
     TRY_ASSIGN(changed.put.row, store_.plans().subject(row.id, text.subject));
   }
@@ -129,7 +130,7 @@ Result<void> SubjectEdits::check_can_run(Round& round, const Ruling& ruling, con
 }
 
 Result<void> SubjectEdits::check_cursor_of(const Ruling& ruling, const SubjectText& text, const SubjectRow& known,
-                                      Instant now) {
+                                           Instant now) {
   if (!text.cursor_end) return {};
   TRY_ASSIGN(const auto facts, subjects_.facts_of(ruling, known, now));
   auto checked = check_cursor(facts.plan, *text.cursor_end);
@@ -138,7 +139,7 @@ Result<void> SubjectEdits::check_cursor_of(const Ruling& ruling, const SubjectTe
 }
 
 Result<PutSubject> SubjectEdits::change_subject(Round& round, const Ruling& ruling, const SubjectText& text,
-                                           SubjectRow known) {
+                                                SubjectRow known) {
   // What was due before the change belongs to what was there before it.
   if (known.next_at && *known.next_at <= round.now && runs_at(ruling.row, round.now)) {
     TRY(due_.plan_subject(round, ruling, known));
@@ -177,7 +178,7 @@ Result<SubjectEdit> SubjectEdits::edit_of_new(const Ruling& ruling, const Subjec
 }
 
 Result<PutSubject> SubjectEdits::made_subject(Round& round, const Ruling& ruling, const SubjectText& text,
-                                         const SubjectEdit& edit, PutSubject made) {
+                                              const SubjectEdit& edit, PutSubject made) {
   const bool begins_as_planned = edit.next_at && made.row.position == edit.position;
   if (!begins_as_planned) {
     TRY(subjects_.anchor(round, ruling, made.row,
@@ -195,7 +196,7 @@ Result<PutSubject> SubjectEdits::make_subject(Round& round, const Ruling& ruling
 }
 
 Result<std::vector<std::optional<SubjectRow>>> SubjectEdits::known_of(const ScheduleRow& row,
-                                                                 std::span<const ImportLine> lines) {
+                                                                      std::span<const ImportLine> lines) {
   std::vector<std::string_view> subjects;
   subjects.reserve(lines.size());
   for (const ImportLine& line : lines) subjects.push_back(line.text.subject);
@@ -204,7 +205,7 @@ Result<std::vector<std::optional<SubjectRow>>> SubjectEdits::known_of(const Sche
 
 // All that can be refused is refused before the first one is written.
 Result<void> SubjectEdits::check_import(Round& round, std::string_view tenant, std::string_view schedule,
-                                   std::span<const ImportLine> lines) {
+                                        std::span<const ImportLine> lines) {
   CompiledPtr compiled;
   TRY_ASSIGN(const ScheduleRow row, with_fan_out(tenant, schedule, compiled));
   const Ruling ruling{row, *compiled};
@@ -230,7 +231,7 @@ Result<void> SubjectEdits::check_import(Round& round, std::string_view tenant, s
 }
 
 Result<ImportedSubjects> SubjectEdits::write_import(Round& round, std::string_view tenant, std::string_view schedule,
-                                               std::span<const ImportLine> lines) {
+                                                    std::span<const ImportLine> lines) {
   CompiledPtr compiled;
   TRY_ASSIGN(const ScheduleRow row, with_fan_out(tenant, schedule, compiled));
   const Ruling ruling{row, *compiled};
@@ -277,7 +278,7 @@ Result<ImportedSubjects> SubjectEdits::write_import(Round& round, std::string_vi
 }
 
 Result<void> SubjectEdits::delete_subject(Round& round, std::string_view tenant, std::string_view schedule,
-                                     std::string_view subject) {
+                                          std::string_view subject) {
   CompiledPtr compiled;
   TRY_ASSIGN(const ScheduleRow row, with_fan_out(tenant, schedule, compiled));
   TRY_ASSIGN(const SubjectRow known, store_.plans().subject(row.id, subject));

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-
 namespace carillon {
 
 Result<void> AdoptedLeases::read(Round& round) {

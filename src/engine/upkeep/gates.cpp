@@ -63,11 +63,11 @@ void Gates::count_held(const RuleBook::NotedGates::Opening& opened) {
   }
   for (const auto& [lane, jobs] : held) {
     to_tell_.push_back({.job = {},
-                                 .tenant = lane.first,
-                                 .reason = std::string(to_string(opened.gate)),
-                                 .until = opened.at,
-                                 .queue = lane.second,
-                                 .count = jobs.size()});
+                        .tenant = lane.first,
+                        .reason = std::string(to_string(opened.gate)),
+                        .until = opened.at,
+                        .queue = lane.second,
+                        .count = jobs.size()});
   }
 }
 
