@@ -64,7 +64,7 @@ class Population {
     std::vector<double> raw;
     std::vector<double> ratios;
   };
-  // Users a second, in turns.
+  // Users per second, in turns.
   Pairs import(int rounds) {
     tell(fmt::format("importing {} subjects, and inserting as many by hand", users_.count()));
     HandEngine engine(ours_, bench_day());
@@ -219,7 +219,7 @@ class SchedulesBench {
     return ticks;
   }
 
-  // Each group is due in a minute of its own; after the last one, the first is due again on the next day.
+  // Each group is due in its own minute; after the last one, the first is due again on the next day.
   Ticks due_ticks(const DeliveryUsers& users, HandEngine& engine, RawSubjects& raw) const {
     Ticks ticks;
     for (int i = 0; i < scale_.ticks; ++i) {

@@ -1,5 +1,5 @@
-// The benchmarks, a file each. Each measures ours beside the raw limit in the same run, tells its progress on standard
-// error, and returns what is to be printed.
+// The benchmarks, one file each. Each measures ours beside the raw limit in the same run, prints its progress on
+// standard error, and returns what is to be printed.
 #pragma once
 
 #include <string>
@@ -15,11 +15,11 @@ struct BenchRequest {
   bool json = false;         // or a table
 };
 
-// What the store does in a second, beside what SQLite itself does.
+// What the store does per second, beside what SQLite itself does.
 Result<std::string> run_bench_store(const BenchRequest& request);
 // What the library does with handlers that do nothing.
 Result<std::string> run_bench_engine(const BenchRequest& request);
-// What planning costs with subjects by the million, beside the same rows written by hand.
+// What planning costs with millions of subjects, beside the same rows written by hand.
 Result<std::string> run_bench_schedules(const BenchRequest& request);
 // What `carillon serve` does over HTTP on loopback.
 Result<std::string> run_bench_server(const BenchRequest& request);

@@ -19,7 +19,7 @@ class ClosedLoop {
     int status = 200;  // that every answer must have
   };
   struct Found {
-    double rate = 0;                // answers a second
+    double rate = 0;                // answers per second
     std::vector<double> latencies;  // microseconds
   };
 

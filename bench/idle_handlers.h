@@ -24,10 +24,10 @@ class IdleHandlers {
   Client& client() { return engine_.client(); }
   std::uint64_t succeeded() const { return engine_.counters().succeeded; }
 
-  // Jobs of one tenant, all due at the same time, ten batches a transaction.
+  // Jobs of one tenant, all due at the same time, ten batches per transaction.
   void fill(const std::string& tenant, std::int64_t count, RunAt run_at = {});
 
-  // Life cycles a second in steady state: jobs are enqueued in batches while others drain. Ends with nothing left.
+  // Life cycles per second in steady state: jobs are enqueued in batches while others drain. Ends with nothing left.
   double life_cycles(int count);
 
   // From the call to the handler, in microseconds.
@@ -36,7 +36,7 @@ class IdleHandlers {
   // How late each of `count` jobs started that are all due at the same instant, `lead` from now; in seconds.
   std::vector<double> herd(int count, Duration lead);
 
-  // Until so many due jobs stand in memory.
+  // Until so many due jobs are in memory.
   void wait_for_depth(std::uint64_t depth);
 
  private:

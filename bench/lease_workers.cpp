@@ -24,7 +24,7 @@ std::string batch_request(const LoopbackTarget& target) {
   return http_request(target, "POST", "/v1/tenants/default/jobs/batch", body + "]}");
 }
 
-// The text between `before` and the next `end`, and moves `text` behind it. Empty if there is none.
+// The text between `before` and the next `end`, and moves `text` past it. Empty if there is none.
 std::string_view next_between(std::string_view& text, std::string_view before, char end) {
   const std::size_t at = text.find(before);
   if (at == std::string_view::npos) return {};
@@ -34,7 +34,7 @@ std::string_view next_between(std::string_view& text, std::string_view before, c
   return found;
 }
 
-// The word that completes each job of a lease's answer. "" if there was none.
+// The report that completes each job of a lease's answer. "" if there was none.
 std::string words_for(std::string_view leased, int& count) {
   std::string body = R"({"items":[)";
   count = 0;

@@ -16,11 +16,11 @@ struct LeaseWorkers {
 // Makes so many jobs, in batches of 1,000.
 void fill(const LoopbackTarget& target, int count);
 
-// Drains what `fill` has made: jobs a second, each worker in a thread of its own. Any other number of jobs that were
+// Drains what `fill` has made: jobs per second, each worker in its own thread. Any other number of jobs that were
 // done ends the benchmark.
 double drain(const LoopbackTarget& target, const LeaseWorkers& workers, int count);
 
-// Jobs a second, made in batches of 1,000 by so many clients at once.
+// Jobs per second, made in batches of 1,000 by so many clients at once.
 double make_batches(const LoopbackTarget& target, int clients, int batches);
 
 }  // namespace carillon

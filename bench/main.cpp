@@ -1,4 +1,4 @@
-// carillon-bench: what Carillon does in a second, beside the raw limits of the same machine.
+// carillon-bench: what Carillon does per second, beside the raw limits of the same machine.
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// Workers that wait for a job with long polls, each on a connection of its own.
+// Workers that wait for a job with long polls, each on its own connection.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,7 @@ class ParkedPolls {
 
   struct Woken {
     double after_sending = 0;  // milliseconds from the enqueue to the waiting worker's answer
-    double after_answer = 0;   // from the answer to the enqueue; 0 if the worker had his before
+    double after_answer = 0;   // from the answer to the enqueue; 0 if the worker had its answer before
   };
   // Makes one job, which must wake one of them. The one that it wakes does not ask again.
   Woken wake_one();

@@ -1,5 +1,5 @@
-// `carillon serve` in a process of its own, on a free port of loopback, with a folder and a key of its own. The program
-// is the one that stands beside this one.
+// `carillon serve` in its own process, on a free port of loopback, with its own folder and key. The program
+// lies beside this one.
 #pragma once
 
 #include <sys/types.h>

@@ -1,4 +1,4 @@
-// Clients that send a request one byte a second, and come again when they are sent away.
+// Clients that send a request one byte per second, and come again when they are sent away.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// One file behind a disk cache: what was synced is safe, what was written since may or may not be on the disk.
+// One file under a disk cache: what was synced is safe, what was written since may or may not be on the disk.
 //
 //   CachedContent file;
 //   file.write(0, "old");  file.sync();

@@ -1,4 +1,4 @@
-// What FaultVfs stands on: the real file system or one in memory. Codes are SQLite's; the calls mean what those of the
+// The layer below FaultVfs: the real file system or one in memory. Codes are SQLite's; the calls mean what those of the
 // same name mean in sqlite3_vfs and sqlite3_io_methods.
 #pragma once
 

@@ -1,4 +1,4 @@
-// A file system for SQLite that fails when it is told to: for tests of what stands on SQLite.
+// A file system for SQLite that fails on request: for tests of what uses SQLite.
 //
 //   FaultVfs vfs({.name = "flaky", .disk = DiskModel::in_memory, .seed = 7});
 //   sqlite3_open_v2("/jobs.db", &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, vfs.name().c_str());

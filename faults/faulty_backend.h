@@ -1,4 +1,4 @@
-// A store that fails on purpose: a backend around another one, whose commits go wrong as told.
+// A store that fails on purpose: a backend around another one, whose commits go wrong as a test asks.
 //
 //   FaultyCommits commits;
 //   auto store = make_store(make_faulty(make_memory_backend(clock), commits), clock);

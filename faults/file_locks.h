@@ -9,7 +9,7 @@ namespace carillon {
 // stands for one open handle.
 class FileLocks {
  public:
-  // Raises the owner's lock to `level`. False: another one stands in the way. A refused wish for an exclusive lock may
+  // Raises the owner's lock to `level`. False: another one prevents it. A refused wish for an exclusive lock may
   // leave the owner pending, so that no new reader comes in; SQLite's readers then run out.
   bool lock(const void* owner, int level);
   // Lowers it to `level`.

@@ -28,7 +28,7 @@ void Fortunes::note(Fortune& fortune, JobState last, Turn turn) {
 
 Fortunes::Turn Fortunes::turn_of(const OutcomeRow& before, const OutcomeRow& row) const {
   if (row.outcome == JobState::done) return Turn::success;
-  if (before.parked && row.outcome) return Turn::neither;  // that was told when it was parked
+  if (before.parked && row.outcome) return Turn::neither;  // that was reported when it was parked
   const bool went_wrong = row.parked || row.outcome == JobState::cutoff_reached || with_error_.contains(row.job);
   return went_wrong ? Turn::misfortune : Turn::neither;
 }
@@ -58,7 +58,7 @@ void Fortunes::put_outcome(const OutcomeRow& before, const OutcomeRow& row, bool
   if (!ends && !parks) return;
   // What never became a job is no turn of fortune, but for a day whose cutoff nobody saw.
   if (!row.job && row.outcome != JobState::cutoff_reached) return;
-  if (row.reason == "job_lost") return;  // a sweep found nothing that could tell
+  if (row.reason == "job_lost") return;  // a sweep found nothing that could show it
   const auto found = subjects_.find({row.schedule, row.subject});
   const auto owner = schedules_.find(row.schedule);
   if (found == subjects_.end() || owner == schedules_.end()) return;

@@ -82,8 +82,8 @@ class Judge {
   // Whatever may start must have started; leases that ran out must have been found. (invariants 5, 6, 8, 12)
   void audit(const RoundState& state, Duration tick);
   void clock_was_set();
-  // Jobs that were seen before closed gates, by how many closings at least: that is to be told of them, whatever has
-  // become of them since. (invariant 33)
+  // Jobs that were seen before closed gates, by how many closings at least: explain has to say so, whatever has become
+  // of them since. (invariant 33)
   struct HeldByGates {
     std::string tenant;
     std::vector<Instant> closings{};  // when each was seen
@@ -151,8 +151,8 @@ class Judge {
   void moves(const LiveJob& job, JobState to);
   void forget_startable();
   bool is_startable(const LiveJob& job, const RoundState& state);
-  // What is shown as due and waiting is what the rows say, once the clock has stood for long enough to read what it has
-  // made due. (invariant 34)
+  // What is shown as due and waiting is what the rows say, once the clock has stood still for long enough to read what
+  // it has made due. (invariant 34)
   void judge_due(const RoundState& state);
   void judge_turns(const Run& run);
   void judge_slot(const LiveJob& job, const LeaseRow& lease);

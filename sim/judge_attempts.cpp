@@ -15,7 +15,7 @@ constexpr std::uint32_t kRateLimitsInARow = 20;
 // However many commits fail, what a worker said is written long before this.
 constexpr Duration kHeardWithin = 3min;
 
-// The store is told of a start that comes later than this after the claim.
+// The store hears of a start that comes later than this after the claim.
 constexpr Duration kStartKnownTo = 200ms;
 
 struct Delays {
@@ -75,7 +75,7 @@ void Judge::started(const Run& run) {
   if (const auto all = rules_.cap_of_all(); all && !an_answer_was_lost_) most = std::min<std::size_t>(most, *all);
   findings_.expect(at_work_.size() <= most, 6, "{} handlers run at once; {} may", at_work_.size(), most);
   const bool leased = found != model_.live.end() && found->second.lease && found->second.lease->token == run.job.token;
-  if (!leased) return;  // it lost its lease while it waited, and will be told
+  if (!leased) return;  // it lost its lease while it waited, and will hear of it
   LiveJob& job = found->second;
   job.lease->started = clock_.boot();
   findings_.expect(!Rules::is_gated(*job.rules, job.spec->notifies, now), 27, "job {} started behind a closed gate",
@@ -120,10 +120,10 @@ void Judge::plain_changed(const LiveJob& job, bool is_there) {
   }
 }
 
-// Each tenant with runnable work has its turn before any has a second one. (invariant 29)
+// Each tenant with runnable work has a turn before any has a second one. (invariant 29)
 void Judge::judge_turns(const Run& run) {
   const Instant now = clock_.wall();
-  // Entries whose jobs have ended meanwhile use up turns until they are met: then nobody can tell.
+  // Entries whose jobs have ended meanwhile use up turns until they are met: then nobody can know.
   const auto due = static_cast<std::size_t>(std::ranges::count_if(model_.live, [&](const auto& entry) {
     const LiveJob& job = entry.second;
     return !job.lease && job.row.state == JobState::queued && job.row.run_at <= now && !is_held(job.row, now);
@@ -309,7 +309,7 @@ void Judge::expect_yield(const Ending& ending, Expected& expected) const {
   if (must || (may && ended_so)) expected.state = JobState::skipped;
 }
 
-// What becomes of the job, from the rules in words alone. (invariants 12, 15, 16)
+// What becomes of the job, from the written rules alone. (invariants 12, 15, 16)
 Judge::Expected Judge::expect(const Ending& ending, std::optional<AttemptResult> result, const Word* word) const {
   const LiveJob& job = ending.job;
   Expected expected{.earliest = now_, .latest = now_, .attempts = job.lease->attempt};

@@ -1,4 +1,4 @@
-// Deliveries: one outcome a subject and day, in its window or never. (invariants 1, 2, 3, 22, 32)
+// Deliveries: one outcome per subject and day, in its window or never. (invariants 1, 2, 3, 22, 32)
 #include <algorithm>
 
 #include "sim/calendar.h"
@@ -30,7 +30,7 @@ constexpr Duration kRoundMax = 1min;
 // Planned times are whole milliseconds.
 constexpr Duration kRounded = 1ms;
 
-// The first attempt is planned for the start of the window, or for when the subject begins inside of it: made, enabled,
+// The first attempt is planned for the start of the window, or for when the subject begins inside it: made, enabled,
 // resumed or moved there.
 bool begins_in_time(const SubjectView& view, const SubjectView::Rule& rule, const JobRow& job, const Day& times) {
   const ScheduleSpec& spec = *rule.schedule;
@@ -67,7 +67,7 @@ void judge_job(const SubjectView& view, const JobRow& job) {
                        name);
 }
 
-// Days that nobody saw pass: of these the newest is told as a cutoff, the others are missed.
+// Days that nobody saw pass: of these the newest is reported as a cutoff, the others are missed.
 void judge_closed(const SubjectView& view, const OutcomeRow& row) {
   const sys_days first = floor<days>(row.slot);
   const sys_days last = row.until ? floor<days>(*row.until) : first;

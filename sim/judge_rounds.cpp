@@ -37,7 +37,7 @@ void Judge::node_begins(std::size_t slots) {
 }
 
 void Judge::compare(const Counters& counters) {
-  // An answer that was lost is told when it is asked for again, or never.
+  // An answer that was lost comes when it is asked for again, or never.
   if (an_answer_was_lost_ || findings_.any()) return;
   const auto same = [&](const char* name, std::uint64_t told, std::uint64_t seen) {
     findings_.expect(told == seen, 34, "the node counted {} {}; there were {}", told, name, seen);
@@ -264,7 +264,7 @@ void Judge::compare_rows(Backend& backend, StoreReader& reader) {
   }
 }
 
-// What happened to occurrences, and where each subject stands: the record of a delivery is as durable as its job.
+// What happened to occurrences, and the position of each subject: the record of a delivery is as durable as its job.
 void Judge::compare_plans(Transaction& tx) {
   std::size_t outcomes = 0;
   for (OutcomeKey after{{}, {}, kInstantMin};;) {

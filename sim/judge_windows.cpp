@@ -1,4 +1,4 @@
-// Windows: they abut, and the cursor follows over what is closed. (invariants 20, 21)
+// Windows: each begins where the one before ends, and the cursor follows over what is closed. (invariants 20, 21)
 #include <algorithm>
 
 #include "sim/subject_model.h"

@@ -175,8 +175,8 @@ constexpr std::array kMutants{
     NamedMutant{Mutant::deferral_untold, "what a gate held before its claim is untold"},
 };
 
-// Which invariant finds it, or how else it ended; "" if the seed finds nothing. In a process of its own: a mutant may
-// well abort. One that does not end in time was not found.
+// Which invariant finds it, or how else it ended; "" if the seed finds nothing. In its own process:
+// a mutant may well abort. One that does not end in time was not found.
 std::string killed_by(Mutant mutant, const SimulationOptions& options) {
   std::fflush(nullptr);
   const pid_t child = fork();

@@ -37,7 +37,7 @@ class Random {
   const auto& pick(const Range& from) {
     return from[below(from.size())];
   }
-  // A stream of its own: draws from it do not move this one.
+  // An independent stream: draws from it do not move this one.
   Random fork() { return Random(next()); }
 
  private:

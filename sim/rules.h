@@ -24,7 +24,7 @@ struct QuietTime {
   friend bool operator==(const QuietTime&, const QuietTime&) = default;
 };
 
-// A document in the judge's words; which parts mean something depends on its kind.
+// A document as the judge keeps it; which parts mean something depends on its kind.
 struct RuleText {
   bool exists = true;
   std::optional<std::uint32_t> cap;  // of a tenant, a queue, or all; of a limit: its concurrency
@@ -39,7 +39,7 @@ struct RuleText {
   friend bool operator==(const RuleText&, const RuleText&) = default;
 };
 
-// Where the rules of a tenant and one of its queues stand: looked for once, as each audit asks for those of every job.
+// The rules of a tenant and one of its queues: looked for once, as each audit asks for those of every job.
 struct LaneRules {
   const RuleText* config = nullptr;
   const RuleText* settings = nullptr;
@@ -63,7 +63,7 @@ class Rules {
   // It stays where it is, and says what holds at any time.
   const LaneRules& lane(const std::string& tenant, const std::string& queue);
 
-  // Held by somebody's hand: a pause of tenant, queue or everything. (invariant 32)
+  // Held by hand: a pause of tenant, queue or everything. (invariant 32)
   static bool is_paused(const LaneRules& lane);
   // Before a closed gate. (invariant 27)
   static bool is_gated(const LaneRules& lane, bool notifies, Instant now);
@@ -83,7 +83,7 @@ class Rules {
   void begins(AttemptKey key, Running running, Instant now, BootTime boot);
   void ends(AttemptKey key, bool gave_back, Instant now);
   void rate_limited(const std::string& tenant, const std::string& limit, Instant until);
-  // Holds begin after the round that was told of them.
+  // Holds begin after the round that heard of them.
   void round_over();
   // The clock is about to be set: buckets hold what they have by now.
   void clock_is_set(Instant now, Duration by);

@@ -1,5 +1,5 @@
-// Runs attempts at virtual times, in the order in which they come, with outcomes drawn from the seed. It has no threads
-// of its own: nothing but the slots of the node bounds how many run at once.
+// Runs attempts at virtual times, in the order in which they come, with outcomes drawn from the seed. It has no
+// threads: nothing but the slots of the node bounds how many run at once.
 #pragma once
 
 #include <deque>
@@ -16,7 +16,7 @@
 
 namespace carillon::sim {
 
-using NodeSlots = carillon::Slots;  // the judge has slots of its own: those of schedules
+using NodeSlots = carillon::Slots;  // the judge has its own slots: those of schedules
 
 // How handlers behave in this world, in thousandths of attempts.
 struct Habits {

@@ -211,7 +211,7 @@ void Simulation::run_until(BootTime end) {
   }
 }
 
-// What gates have done is told though nothing was written of it.
+// What gates have done is shown though nothing was written of it.
 void Simulation::read_held() {
   if (failed_ || crash_now_ || !site_.node().is_loaded()) return;
   std::vector<std::pair<JobId, std::string>> some;

@@ -42,7 +42,7 @@ class Simulation final : private Witness {
   ~Simulation() override = default;
 
   SimulationReport run();
-  // Where it stands, for a process that is about to die.
+  // How far it is, for a process that is about to die.
   const SimulationReport& report() const { return report_; }
 
  private:

@@ -97,7 +97,7 @@ void Simulation::crash(bool power) {
 
 namespace {
 
-// Whether a write is there. Nothing if this kind of write does not tell.
+// Whether a write is there. Nothing if this kind of write cannot show it.
 std::optional<bool> is_there(Transaction& tx, const Op& op) {
   if (const auto* inserted = std::get_if<JobInserted>(&op)) {
     return tx.job(inserted->row.id).has_value() || tx.archived(inserted->row.id).has_value();
@@ -144,7 +144,7 @@ void Simulation::resolve_unknown() {
   site_.open_store();
   std::optional<bool> there;
   Transaction& tx = site_.backend().begin();
-  // The last write to a row is the one that stands.
+  // The last write to a row is the one that stays.
   for (auto op = ops.rbegin(); op != ops.rend() && !there; ++op) there = is_there(tx, *op);
   site_.backend().roll_back();
   if (there.value_or(false)) {

@@ -201,7 +201,7 @@ void Simulation::act_on_job() {
   trace_.add(answer ? static_cast<std::uint64_t>(*answer) : 99);
 }
 
-// Whoever falls due first is moved at that instant: the round that moves it has picked it where it stood.
+// The first to fall due is moved at that instant: the round that moves it has picked it in its old place.
 void Simulation::aim_at_next_due() {
   const auto waits = [&](const auto& entry) {
     const JobRow& row = entry.second.row;

@@ -1,4 +1,4 @@
-// Where effects go: a ledger outside of the store, which knows what really happened. (invariant 18)
+// Where effects go: a ledger outside the store, which knows what really happened. (invariant 18)
 #pragma once
 
 #include <map>

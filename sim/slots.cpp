@@ -211,7 +211,7 @@ void Slots::judge_followers(Instant now) {
           entry.row.tenant != found->second.row.tenant)
         continue;
       if (entry.spec->after != found->second.row.name || !runs(entry.row, now)) continue;
-      // What lies before the position was planned, or cannot be told from what was.
+      // What lies before the position was planned, or cannot be distinguished from what was.
       if (!entry.position || slot > *entry.position) expected.emplace(id, slot);
     }
   }

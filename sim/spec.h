@@ -1,4 +1,4 @@
-// What the simulation asked for, in its own words: the judge reads these, never what the engine made of them.
+// What the simulation asked for, as its own specifications: the judge reads these, never what the engine made of them.
 //
 // Every job carries the number of its specification in its payload, {"n":17} or, of a schedule, {"s":4}: so the judge
 // knows whose row it sees.
@@ -88,7 +88,7 @@ struct ScheduleSpec {
   // Of deliveries.
   Duration window{};
   Duration retry_delay{};
-  const JobSpec* by_hand = nullptr;  // run outside of a window
+  const JobSpec* by_hand = nullptr;  // run outside a window
   const JobSpec* on_cutoff = nullptr;
   // Of windows.
   Duration interval{};
@@ -100,8 +100,8 @@ struct ScheduleSpec {
   std::vector<Band> bands;
 };
 
-// What a subject says otherwise than its schedule. Its number stands in its payload, {"u":9}, and so in those of its
-// jobs: a change of a subject is a specification of its own.
+// Where a subject differs from its schedule. Its number is in its payload, {"u":9}, and so in those of its
+// jobs: a change of a subject is its own specification.
 struct SubjectSpec {
   int number = 0;
   bool enabled = true;
@@ -138,7 +138,7 @@ class Specs {
     spec.number = static_cast<int>(schedules_.size());
     return spec;
   }
-  // The one whose number stands in the payload of this definition, or job.
+  // The one whose number is in the payload of this definition, or job.
   const ScheduleSpec* schedule(std::string_view text) const { return numbered(schedules_, "{\"s\":", text); }
   // The one that what follows at a cutoff is of.
   const ScheduleSpec* at_cutoff(std::string_view payload) const { return numbered(schedules_, "{\"c\":", payload); }

@@ -75,7 +75,7 @@ struct SubjectView {
   Rule rule() const { return {.schedule = owner.spec, .subject = subject.spec}; }
 };
 
-// One judge a kind: holds what was written against the design, and says when the subject is due next.
+// One judge per kind: holds what was written against the design, and says when the subject is due next.
 void judge_delivery(const SubjectView& view);
 void judge_windows(const SubjectView& view);
 void judge_checks(const SubjectView& view);

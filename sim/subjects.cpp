@@ -186,7 +186,7 @@ std::optional<Instant> Subjects::next_check(const JobRow& row) const {
 
 // ---- The end of a transaction -------------------------------------------------------------------------------------
 
-// What follows at a cutoff is made with it, once a day. (invariants 30, 34)
+// What follows at a cutoff is made with it, once per day. (invariants 30, 34)
 void Subjects::judge_cutoffs() {
   for (const auto& [key, made] : at_cutoff_) cutoffs_.try_emplace(key, 0);
   for (const auto& [key, count] : cutoffs_) {
@@ -241,7 +241,7 @@ void Subjects::judge_deleted(const SubjectModel& subject, const SubjectTouch& to
   }
 }
 
-// The last outcome stands in the subject's own row, from the same transaction on. (S0)
+// The last outcome is in the subject's own row, from the same transaction on. (S0)
 void Subjects::judge_status(const SubjectModel& subject, const SubjectTouch& touched) {
   if (!touched.last || !touched.closed.empty() || !subject.lives) return;
   const OutcomeRow& last = *touched.last;

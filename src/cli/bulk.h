@@ -16,10 +16,10 @@ struct BulkCommand {
   std::optional<std::string> state;  // of the jobs, where the command has said it already
   bool all = false;                  // no filter is meant
   bool detach = false;               // do not wait for its end
-  std::optional<double> rate;        // jobs a second
+  std::optional<double> rate;        // jobs per second
 };
 
-// Without a filter and without `all` it is refused: nobody means every job by forgetting a word. On a terminal a bar
+// Without a filter and without `all` it is refused: nobody means every job by forgetting an option. On a terminal a bar
 // shows how far it is. Jobs that could not be worked on make the command fail.
 CliResult<Printout> run_bulk(Session& session, const BulkCommand& command);
 

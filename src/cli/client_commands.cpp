@@ -33,7 +33,7 @@ namespace carillon {
 
 namespace {
 
-// Builds the tree. What a command is given is kept alive by its callback.
+// Builds the tree. Its callback keeps alive what a command is given.
 class Builder : private CommandTree {
  public:
   Builder(CLI::App& app, ExitCode& exit_code) : CommandTree(app, exit_code) {}

@@ -10,7 +10,7 @@ class App;
 
 namespace carillon {
 
-// Adds them to `app`. The one that is chosen leaves its exit code in `exit_code`, which must outlive `app`.
+// Adds them to `app`. The chosen command leaves its exit code in `exit_code`, which must outlive `app`.
 void add_client_commands(CLI::App& app, ExitCode& exit_code);
 
 }  // namespace carillon

@@ -16,7 +16,7 @@ namespace carillon {
 // Values that an option can take, by its long name.
 using ValueHints = std::map<std::string, std::vector<std::string>, std::less<>>;
 
-// What may stand in place of the last of `words` (the words after the program's name, the last one unfinished).
+// What may take the place of the last of `words` (the words after the program's name, the last one unfinished).
 std::vector<std::string> complete(const CLI::App& app, const ValueHints& hints, const std::vector<std::string>& words);
 
 // The hidden command by which the script asks: `carillon __complete WORD…`.

@@ -1,4 +1,4 @@
-// `carillon config`: what a running server has been told, and whether a file would be taken.
+// `carillon config`: the settings of a running server, and whether a file would be accepted.
 #pragma once
 
 #include <string>

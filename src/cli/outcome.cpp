@@ -30,7 +30,7 @@ std::string without_acting(std::string_view text, Instead instead) {
   return out;
 }
 
-// Below that our own line ends and colours stand; JSON has escaped its own.
+// Below that our own line ends and colours stay; JSON has escaped its own.
 std::string spelled_out(char32_t code) {
   constexpr char32_t kDelete = 0x7F;
   if (code < kDelete) return {static_cast<char>(code)};

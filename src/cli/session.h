@@ -58,7 +58,7 @@ class Session {
   std::string tenant_path(const std::vector<std::string_view>& segments) const;
   static std::string path(const std::vector<std::string_view>& segments);
 
-  // The answer of a call that went well; else the server's own words, and the exit code that goes with them.
+  // The answer of a call that went well; else the server's own message, and the exit code that goes with it.
   CliResult<JsonValue> call(const ApiRequest& request);
   CliResult<JsonValue> get(const std::string& path) { return call({.method = "GET", .path = path}); }
   CliResult<JsonValue> post(const std::string& path, std::string body = "{}") {

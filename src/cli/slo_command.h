@@ -1,4 +1,4 @@
-// `carillon slo`: how each objective stands.
+// `carillon slo`: the state of each objective.
 #pragma once
 
 #include "cli/outcome.h"

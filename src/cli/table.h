@@ -54,7 +54,7 @@ struct FieldColumn {
 };
 std::string render_items(const std::vector<JsonValue>& items, const std::vector<FieldColumn>& columns);
 
-// An object, a line for each member.
+// An object, one line per member.
 std::string render_object(const JsonValue& object, const std::vector<std::string>& leave_out = {});
 
 // A value as a person reads it: - for nothing, times without milliseconds, all else as it is.

@@ -43,7 +43,7 @@ class Watcher {
     std::string last;
     for (;;) {
       ApiRequest call;
-      // The first answer shows where it stands; from then on the server answers when there is an end.
+      // The first answer shows its state; from then on the server answers when there is an end.
       call.path = session_.tenant_path({"jobs", id}) + (last.empty() ? "" : "?wait=30s");
       TRY_ASSIGN(const JsonValue job, session_.call(call));
       const std::string state = job.at("state").as_string();
@@ -89,7 +89,7 @@ class Watcher {
     std::map<std::string, std::string> known;  // state by id
     for (bool first = true;; first = false) {
       TRY_ASSIGN(const Session::Page page, session_.list(session_.tenant_path({"jobs"}), {}, {}));
-      // Newest first; changes are told in the order of time.
+      // Newest first; changes are printed in the order of time.
       for (const JsonValue& job : std::views::reverse(page.items)) {
         const std::string state = job.at("state").as_string();
         const bool changed = std::exchange(known[job.at("id").as_string()], state) != state;

@@ -1,4 +1,4 @@
-// What an engine, its log and its objectives can be told: the settings that a program with the library and a server
+// What can be set for an engine, its log and its objectives: the settings that a program with the library and a server
 // have in common.
 #pragma once
 

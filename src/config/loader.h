@@ -5,7 +5,7 @@
 //   pin_of(library_settings(), loaded.settings, "tick_ms")     // "environment WORKER_POLL_MS"
 //
 // Some things have several names (`tick_ms`, `SCHEDULER_TICK_MINUTES`, `WORKER_POLL_MS`): names that disagree are an
-// error, as nobody can tell which one was meant.
+// error, as nobody can know which one was meant.
 #pragma once
 
 #include <algorithm>
@@ -59,7 +59,7 @@ struct Loaded {
   Config config;
   std::vector<EffectiveSetting> settings;
   std::vector<std::string> warnings;  // what is probably a mistake, a line each
-  std::vector<TomlEntry> own;         // what stood in the own table
+  std::vector<TomlEntry> own;         // what was in the own table
 };
 
 // A value, under which name it was given, and where.

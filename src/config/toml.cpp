@@ -131,7 +131,7 @@ Result<std::vector<TomlEntry>> read_toml(std::string_view text) {
   const toml::parse_result parsed = toml::parse(text);
   if (!parsed) {
     const toml::source_position at = parsed.error().source().begin;
-    // The library's words may quote the text: one line, plain characters, not too long.
+    // The library's message may quote the text: one line, plain characters, not too long.
     constexpr std::size_t kWordsMax = 200;
     std::string words(parsed.error().description().substr(0, kWordsMax));
     std::ranges::replace_if(words, [](unsigned char c) { return c < 0x20 || c >= 0x7f; }, '?');

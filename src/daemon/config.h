@@ -5,7 +5,7 @@
 //   loaded.pin("tick_ms")             // "environment WORKER_POLL_MS", or nothing if it is the default
 //
 // Flags rank over the environment, that over the file, that over defaults. Some things have several names (`tick_ms`,
-// `SCHEDULER_TICK_MINUTES`, `WORKER_POLL_MS`): names that disagree are an error, as nobody can tell which one was
+// `SCHEDULER_TICK_MINUTES`, `WORKER_POLL_MS`): names that disagree are an error, as nobody can know which one was
 // meant.
 #pragma once
 
@@ -39,7 +39,7 @@ struct ListenAddress {
 // A wall clock for rehearsals: begins at `start` and runs `speed` times as fast as the real one.
 struct ClockSetting {
   Instant start;
-  double speed = 0;  // 0: stands still until it is told
+  double speed = 0;  // 0: stands still until it is moved
   friend bool operator==(const ClockSetting&, const ClockSetting&) = default;
 };
 
@@ -51,7 +51,7 @@ struct HttpBounds {
   std::uint32_t calls_each = 8'000;        // of one key, those that wait for a job included
 };
 
-// A program that runs a type's jobs: argv as it stands, the payload on its standard input.
+// A program that runs a type's jobs: argv as it is, the payload on its standard input.
 struct ExecDefinition {
   std::vector<std::string> argv;
   std::optional<std::string> cwd;
@@ -106,7 +106,7 @@ struct ServerConfig : config::LibraryConfig {
   std::vector<HandlerDefinition> handlers;      // by type
 };
 
-// What stood on the command line.
+// What was on the command line.
 struct ServeFlags {
   std::optional<std::string> config;          // the file; nothing: carillon.toml, if there is one
   std::map<std::string, std::string> values;  // by setting, as in the file: {"max_concurrency", "8"}

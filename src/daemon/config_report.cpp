@@ -24,7 +24,7 @@ std::string handler_json(const HandlerDefinition& handler) {
   JsonObject out;
   out.text("type", handler.type);
   if (const auto* exec = std::get_if<ExecDefinition>(&handler.work)) {
-    // Only the program: what stands behind it may be secret.
+    // Only the program: its arguments may be secret.
     out.text("kind", "exec").text("runs", exec->argv.front());
   } else {
     out.text("kind", "email").text("smtp", std::get<EmailDefinition>(handler.work).smtp);

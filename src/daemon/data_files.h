@@ -9,14 +9,14 @@
 
 namespace carillon::daemon {
 
-// Whether the folders of the database, its key file and the event log are fit for them, and nothing that stands there
+// Whether the folders of the database, its key file and the event log are fit for them, and nothing that is there
 // is another user's. Errors: invalid_configuration.
 Result<void> check_data_files(const ServerConfig& config);
 
 // Of the database alone, with the files that SQLite and the lock keep beside it. Errors: invalid_configuration.
 Result<void> check_database_files(std::string_view db);
 
-// A new database is for its owner alone: payloads stand in it. What cannot be made here is told when it is opened.
+// A new database is for its owner alone: it holds payloads. What cannot be made here is reported when it is opened.
 void make_database_private(std::string_view db);
 
 }  // namespace carillon::daemon

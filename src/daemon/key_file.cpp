@@ -39,7 +39,7 @@ Result<void> check_key_path(const std::filesystem::path& path, std::string_view 
   if (!text && text.error().code == ErrorCode::invalid_configuration) {
     return std::unexpected(with_context("the admin key", text.error()));
   }
-  // Only a database that is a file gives its key file a name of its own.
+  // Only a database that is a file gives its key file its name.
   const std::string_view other =
       db.starts_with(kSqliteScheme) ? "give the database another name" : "start the server in another folder";
   return failed(

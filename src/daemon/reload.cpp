@@ -37,7 +37,7 @@ void add_handler_changes(const ServerConfig& running, const ServerConfig& fresh,
   for (const HandlerDefinition& handler : fresh.handlers) by_type[handler.type].after = &handler;
   for (const auto& [type, pair] : by_type) {
     if (pair.before != nullptr && pair.after != nullptr && *pair.before == *pair.after) continue;
-    // Only the kind: what stands in a handler may be secret.
+    // Only the kind: the rest of a handler may be secret.
     out.push_back({.key = fmt::format("handlers.{}", quoted(type)),
                    .before = std::string(kind_of(pair.before)),
                    .after = std::string(kind_of(pair.after))});

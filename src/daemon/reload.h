@@ -1,10 +1,10 @@
 // What a configuration that was read again changes in a server that runs.
 //
-//   for (const ConfigChange& change : changes_between(running, fresh)) ...   // what to tell
+//   for (const ConfigChange& change : changes_between(running, fresh)) ...   // what to report
 //   running = reloaded(running, fresh);                                      // what holds from now on
 //
 // Pure. Handlers, the addresses that webhooks may reach, the level of the log and the thresholds of objectives are
-// taken over; anything else stays as it was until a restart, and is told of each time.
+// taken over; anything else stays as it was until a restart, and is reported each time.
 #pragma once
 
 #include <string>

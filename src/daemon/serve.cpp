@@ -305,7 +305,7 @@ class Server {
     return options;
   }
 
-  // What is looked at once a tick would be late by a tick's real time, which is long in a rehearsal.
+  // What is looked at once per tick would be late by a tick's real time, which is long in a rehearsal.
   Duration tick() const {
     constexpr Duration kShortest = std::chrono::milliseconds(10);
     if (!clock_ || clock_->speed() <= 1) return config_.tick;

@@ -20,7 +20,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// At commas outside of quotes and of {{ }}.
+// At commas outside quotes and {{ }}.
 std::vector<std::string_view> split(std::string_view text) {
   std::vector<std::string_view> parts;
   bool quoted_now = false;
@@ -135,7 +135,7 @@ bool AddressTemplate::breaks_headers(const TemplateScope& scope) const {
   return std::ranges::any_of(parts_, [&](const Part& part) { return breaks(part.name) || breaks(part.address); });
 }
 
-// What stands for itself: one address, or as many as the operator lets it give.
+// A single place: one address, or as many as the operator lets it give.
 Result<void> AddressTemplate::render_field(const Part& part, const TemplateScope& scope,
                                            std::vector<EmailAddress>& into) const {
   std::vector<std::string> given;

@@ -20,7 +20,7 @@ struct BadAttachment {
 using CheckedAttachments = std::expected<void, BadAttachment>;
 
 // At most kMailAttachmentsMax of kMailAttachmentBytesMax together, each with a plain file name and a type that a part
-// of a mail may have; inline ones are pictures, each with a name of its own, in a mail that has HTML.
+// of a mail may have; inline ones are pictures, each with its own name, in a mail that has HTML.
 CheckedAttachments check_attachments(std::span<const MailAttachment> attachments, bool has_html);
 
 // A list of {"name", "type", "content": Base64, "cid"?}; null: none. Looks at sizes before it decodes.

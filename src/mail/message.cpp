@@ -128,8 +128,8 @@ std::string write_attachment(const MailAttachment& one) {
   return out + base64_lines(one.content);
 }
 
-// "=_" can stand neither in quoted-printable nor in Base64, so that no body contains a boundary; `level` tells apart
-// those of parts inside of each other.
+// "=_" occurs neither in quoted-printable nor in Base64, so that no body contains a boundary; `level` separates
+// those of parts inside each other.
 std::string boundary_of(const EmailMessage& message, std::string_view level) {
   return fmt::format("=_{}{}", level, sha256_hex(message.message_id).substr(0, kHashDigits));
 }
@@ -148,7 +148,7 @@ std::vector<std::string> write_attachments(const EmailMessage& message, bool in_
   return out;
 }
 
-// HTML with the pictures that stand in it.
+// HTML with the pictures in it.
 std::string write_html(const EmailMessage& message) {
   std::string html = write_part("text/html", message.html);
   std::vector<std::string> parts = write_attachments(message, true);

@@ -19,7 +19,7 @@ struct EmailMessage {
   std::string subject;
   std::string text;
   std::string html;                         // "": none. With both, they are alternatives
-  std::vector<MailAttachment> attachments;  // those with a cid stand inside of the HTML
+  std::vector<MailAttachment> attachments;  // those with a cid are inside the HTML
   std::string message_id;
   Instant date;
 };
@@ -35,7 +35,7 @@ struct MessageIdParts {
 };
 std::string message_id_of(const MessageIdParts& parts, const EmailAddress& from);
 
-// For headers: as it is, if that is short and plain ASCII, else in encoded words.
+// For headers: as it is, if that is short and plain ASCII, else as encoded words (RFC 2047).
 std::string header_text(std::string_view text);
 
 std::string quoted_printable(std::string_view text);

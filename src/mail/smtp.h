@@ -11,7 +11,7 @@
 
 namespace carillon::mail {
 
-// Whether it can be reached as it is told: its URL, its login. Errors: invalid_configuration.
+// Whether it can be reached as it is configured: its URL, its login. Errors: invalid_configuration.
 Result<void> check_server(const MailServer& server);
 
 // Waits for the answer, unless `cancelled` says to stop. `server` was checked, `message` has what a mail may have.

@@ -34,7 +34,7 @@ class TemplateText {
   enum class Escape : std::uint8_t { none, html };
 
   TemplateText() = default;
-  // Whether {{{…}}} may stand in it.
+  // Whether it may contain {{{…}}}.
   enum class Raw : std::uint8_t { refused, allowed };
   // Errors: invalid_configuration, for what is not closed, or names what no job has.
   static Result<TemplateText> parse(std::string_view text, Raw raw = Raw::refused);

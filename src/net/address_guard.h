@@ -33,7 +33,7 @@ std::optional<IpAddress> parse_address(std::string_view host);
 // Of AF_INET and AF_INET6; else nothing.
 std::optional<IpAddress> address_of(const sockaddr& address);
 
-// What the address is reserved for ("loopback", "private", …); nothing: it is public. An address that stands for an
+// What the address is reserved for ("loopback", "private", …); nothing: it is public. An address that means an
 // IPv4 one (mapped, NAT64) is judged as that one; transition forms that can hide one (6to4, Teredo, compatible) are
 // never public.
 std::optional<std::string_view> reserved_for(const IpAddress& address);

@@ -1,4 +1,4 @@
-// libcurl, initialised once a process. Call it before anything else of libcurl.
+// libcurl, initialised once per process. Call it before anything else of libcurl.
 #pragma once
 
 namespace carillon {

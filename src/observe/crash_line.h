@@ -5,7 +5,7 @@
 
 namespace carillon {
 
-// From now on a failed check, a fault or an abort leaves a line on `fd` before it takes its course. Once a process.
+// From now on a failed check, a fault or an abort leaves a line on `fd` before it takes its course. Once per process.
 void tell_of_crashes(int fd, bool json);
 
 }  // namespace carillon

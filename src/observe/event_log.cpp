@@ -45,7 +45,7 @@ EventLog::~EventLog() {
 
 Result<void> EventLog::reopen() {
   TRY_ASSIGN(const int fd, open_log(path_));
-  // In one step: whoever writes a line writes it whole, to the one or to the other.
+  // In one step: each line is written whole, to the one or to the other.
   const bool replaced = dup3(fd, fd_, O_CLOEXEC) >= 0;
   const int error = errno;
   close(fd);

@@ -144,7 +144,7 @@ class Log::Parts {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Waiting> waiting_;
-  std::uint64_t dropped_ = 0;  // that were not told yet
+  std::uint64_t dropped_ = 0;  // that were not reported yet
   bool ending_ = false;
 
   std::mutex stop_mutex_;

@@ -13,7 +13,7 @@ bool is_persistent(std::uint32_t failures) {
 LogLevel level_of(const Event& event) {
   if (std::holds_alternative<LeaseLost>(event.body)) return LogLevel::warn;
   if (std::holds_alternative<HandlerAbandoned>(event.body)) return LogLevel::warn;
-  // Its worker may be told; of a handler in this process nobody else is.
+  // Its worker may hear of it; for a handler in this process nobody else does.
   const auto* const ignored = std::get_if<EnqueueIgnored>(&event.body);
   if (ignored != nullptr && ignored->reason == to_string(ErrorCode::idempotency_conflict)) return LogLevel::warn;
   if (const auto* const failed = std::get_if<StoreFailed>(&event.body)) {
@@ -82,7 +82,7 @@ class Writer {
     log_.write(out.text("slot", format_instant(finalized.slot)).text("state", to_string(finalized.status)));
   }
   void operator()(const TickStopped& tick) const {
-    if (tick.users_scanned == 0 && tick.cutoff_finalized == 0) return;  // every tick is told, also of an idle node
+    if (tick.users_scanned == 0 && tick.cutoff_finalized == 0) return;  // every tick is reported, also of an idle node
     LogLine out(level_, "planned");
     out.milliseconds("duration_ms", tick.duration);
     log_.write(out.number("enqueued", static_cast<std::int64_t>(tick.enqueued)));
@@ -109,7 +109,7 @@ class Writer {
     log_.write(out.number("looked_at", static_cast<std::int64_t>(swept.looked_at))
                    .number("repaired", static_cast<std::int64_t>(swept.repaired)));
   }
-  // The watcher writes its own lines, as the engine may stand when it has something to say.
+  // The watcher writes its own lines, as the engine may not move when the watcher has something to report.
   void operator()(const SloBreached& /*breached*/) const {}
   // Levels are for metrics.
   void operator()(const QueueDepth& /*depth*/) const {}

@@ -49,7 +49,7 @@ std::string harmless(std::string_view text) {
   return out;
 }
 
-// A word as it is, anything else in quotes.
+// A single word as it is, anything else in quotes.
 std::string shown_value(std::string_view text) {
   const bool is_word = !text.empty() && std::ranges::all_of(text, [](char c) {
     return c > ' ' && c < 0x7f && c != '"' && c != '=' && c != '\\';

@@ -22,7 +22,7 @@ class Observer::Parts {
   }
 
   void look() {
-    // Two looks at once would count one breach twice, and tell of a turn in any order.
+    // Two looks at once would count one breach twice, and report turns in any order.
     const std::scoped_lock one_at_a_time(look_mutex_);
     const auto parked = engine_.count(JobState::dlq);
     const SloWatcher::Look look{

@@ -1,4 +1,4 @@
-// What happened in the last minutes, as counts: a rolling window of one bucket a minute.
+// What happened in the last minutes, as counts: a rolling window of one bucket per minute.
 //
 // It covers the current minute and the `window` whole ones before it, so that it is never shorter than it is said to
 // be. The memory is bounded by the length of the window, not by what happens in it: a bucket is two histograms and a

@@ -15,7 +15,7 @@ namespace carillon {
 
 namespace {
 
-// What a tenant's own jobs tell.
+// What a tenant's own jobs show.
 constexpr std::array kTenantSlos{Slo::job_latency, Slo::cutoff_miss_rate, Slo::dlq, Slo::stalled};
 
 // Most events are changes of jobs that nothing here counts: they must cost nothing.

@@ -6,7 +6,7 @@
 //   figures.totals(tenants);                                               // as /v1/status shows them
 //   figures.slo_json(tenants, {.boot = boot_now(), .now = now, .parked = parked});   // as /v1/slo answers
 //
-// Only objectives that are about jobs can be told by tenant: how long attempts take, deliveries that were missed,
+// Only objectives that are about jobs can be split by tenant: how long attempts take, deliveries that were missed,
 // leases that were lost, jobs that are parked. How busy the server is, is nobody's own.
 #pragma once
 
@@ -53,7 +53,7 @@ class TenantFigures {
     Instant now;
     std::optional<std::uint64_t> parked;  // jobs of these tenants in the DLQ
   };
-  // The objectives that can be told by tenant, measured now: one is breached while it is over its threshold.
+  // The objectives that can be split by tenant, measured now: one is breached while it is over its threshold.
   std::string slo_json(std::span<const std::string> tenants, const Look& look);
 
  private:

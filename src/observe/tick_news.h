@@ -1,6 +1,6 @@
-// Which samples of a tick say something.
+// Which samples of a tick are news.
 //
-// What the tick did, the depth of the queue and the attempts in flight come once a tick, also from a server that does
+// What the tick did, the depth of the queue and the attempts in flight come once per tick, also from a server that does
 // nothing: listeners measure by them. A file of them that is read later needs each only when it differs from the last
 // one of its kind, or when anything else has happened since.
 //
@@ -35,7 +35,7 @@ class TickNews {
     friend bool operator==(const Level&, const Level&) = default;
   };
 
-  // Of each kind what was told last; nothing if the next one is to be told, whatever it says.
+  // Of each kind what was reported last; nothing if the next one is to be reported, whatever it says.
   std::optional<std::uint64_t> eligible_;
   std::optional<Depth> depth_;
   std::optional<Level> level_;

@@ -100,7 +100,7 @@ Verdict after_attempt(const AttemptFacts& facts, const AttemptEnd& end, Instant 
     if (costs_none) --verdict.attempts;
     return moved(verdict, JobState::cutoff_reached, VerdictReason::deadline);
   }
-  // The holder's word decides: what it completed is done, whatever was asked for meanwhile.
+  // The holder's report decides: what it completed is done, whatever somebody asked for meanwhile.
   if (end.result == AttemptResult::ok) return moved(verdict, end.skipped ? JobState::skipped : JobState::done);
   if (facts.cancel_requested || end.result == AttemptResult::cancelled) {
     if (costs_none) --verdict.attempts;

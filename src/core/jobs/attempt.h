@@ -54,7 +54,7 @@ enum class VerdictReason : std::uint8_t {
   max_retries_exceeded,  // dlq: all attempts are used up
   cancelled,             // a cancellation had been asked for
   deadline,              // cutoff_reached
-  gated,                 // cutoff_reached behind a closed gate
+  gated,                 // cutoff_reached while a gate was closed
   paused,                // cutoff_reached while its schedule, queue or tenant was paused
 };
 

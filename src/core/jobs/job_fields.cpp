@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kPriorityNames{"critical", "high", "medium", "low", "bulk"};
 
-// Where the string that begins at `begin` ends, just behind its closing quote.
+// Where the string that begins at `begin` ends, just after its closing quote.
 std::size_t end_of_string(std::string_view text, std::size_t begin) {
   std::size_t at = begin + 1;
   while (at < text.size() && text[at] != '"') at += text[at] == '\\' ? 2U : 1U;

@@ -27,7 +27,7 @@ Result<Json> parse_json_object(std::string_view text, std::string_view path = {}
 // them only json_slice tells more than the type.
 Result<Json> parse_sent_json(std::string_view text);
 
-// The bytes of `value` as they stand in `text`, which it was parsed from.
+// The bytes of `value` as they are in `text`, which it was parsed from.
 std::string_view json_slice(std::string_view text, const Json& value);
 
 // The same place and words, but what was read cannot work: invalid_configuration.

@@ -32,7 +32,7 @@ class Cadence {
     return std::clamp(every, floor(), std::max(floor(), trigger_.ceiling.value_or(kDurationMax)));
   }
 
-  // `step` after `base`, or earlier if a faster band begins before that; the floor has the last word.
+  // `step` after `base`, or earlier if a faster band begins before that; the floor counts last.
   Instant bounded(Instant base, Duration step, Instant slot) const {
     Instant at = add_clamped(base, step);
     for (const AdaptiveTrigger::Band& band : trigger_.bands) {
@@ -100,7 +100,7 @@ NewJob job_of_check(const PlanFacts& facts, Instant slot) {
   return job;
 }
 
-// An outage of days must not leave a row for every check that it held up.
+// An outage of days must not leave a row for every check that it delayed.
 ClosedOccurrences check_open(const PlanFacts& facts, Instant slot) {
   ClosedOccurrences closed{.first = slot,
                            .until = std::nullopt,
@@ -244,7 +244,7 @@ SubjectPlan anchor_check(const PlanFacts& facts, const SubjectChange& change) {
   Instant next = kInstantMin;
   if (facts.position) next = cadence.bounded(slot, cadence.step(slot), slot);
   if (next <= from) {
-    // It was never checked, or by now it would have been. One change after the other must not put it off for ever.
+    // It was never checked, or by now it would have been. One change after the other must not delay it for ever.
     next = cadence.spread(from, slot);
     const bool was_ahead = change.what == SubjectChange::What::edited && facts.next_at && *facts.next_at > from;
     if (was_ahead) next = std::min(next, *facts.next_at);

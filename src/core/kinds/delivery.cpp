@@ -85,7 +85,7 @@ NewJob job_of_day(const PlanFacts& facts, const DeliveryTrigger& trigger, const 
   job.options.max_attempts = std::nullopt;
   job.deadline = day.cutoff;
   job.run_at = day.start;
-  // The subject may begin inside of the window: its next time says when, and nothing of it is planned before.
+  // The subject may begin inside the window: its next time says when, and nothing of it is planned before.
   const Instant begins = mutant(Mutant::first_try_on_the_grid) ? day.start : facts.next_at.value_or(day.start);
   if (trigger.spread) {
     const Duration room = day.cutoff - day.start - trigger.retry_delay - job.options.timeout;
@@ -266,7 +266,7 @@ SubjectPlan plan_delivery(const PlanFacts& facts) {
   plan.position = facts.position;
   auto day = calendar.after(day_of_slot(*facts.position));
   if (day && day->cutoff <= facts.now) {
-    // Windows that passed wholly while nobody looked: the newest is told about, none is caught up.
+    // Windows that passed wholly while nobody looked: the newest is reported, none is caught up.
     const DeliveryDay newest = calendar.last_passed(facts.now).value_or(*day);
     if (const auto older = calendar.last_passed(newest.cutoff - Duration(1)); older && older->day >= day->day) {
       close_days(calendar, *day, *older, {.outcome = JobState::missed, .reason = kReasonMisfire}, plan.closed);

@@ -1,4 +1,4 @@
-// Deliveries: one outcome a subject and day. The job of a day exists from the start of its window on and ends at the
+// Deliveries: one outcome per subject and day. The job of a day exists from the start of its window on and ends at the
 // cutoff, which is the subject's due time on that day; the window may begin on the day before.
 //
 // The slot of a day is its midnight in UTC, whatever the zone: however often the due time or the zone changes, a day

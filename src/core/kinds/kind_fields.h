@@ -14,7 +14,7 @@
 
 namespace carillon {
 
-// Reads a text of its own kind (a time, a duration) out of a JSON string, and says where in the document it stood.
+// Reads a text of its own kind (a time, a duration) out of a JSON string, and says where in the document it was.
 template <typename T>
 Result<T> read_text_as(std::string_view text, const Json& value, const std::string& path,
                        Result<T> (*parse)(std::string_view)) {
@@ -36,7 +36,7 @@ struct DurationBounds {
   Duration min{};
   Duration max = kDurationMax;
 };
-// Refuses a duration outside of its bounds. `name` was read from `fields`.
+// Refuses a duration outside its bounds. `name` was read from `fields`.
 Result<void> check_bounds(const JsonFields& fields, std::string_view name, Duration duration, DurationBounds bounds);
 // Left as it is if it is not given.
 Result<void> read_bounded(std::string_view text, const JsonFields& fields, std::string_view name, DurationBounds bounds,

@@ -113,7 +113,7 @@ std::optional<Instant> next_time(const PlanFacts& facts, const WindowsTrigger& t
   return facts.schedule.starts_at ? std::max(due, *facts.schedule.starts_at) : due;
 }
 
-// One before now, cut to the minute; behind what an earlier life of the subject has covered.
+// One before now, cut to the minute; after what an earlier life of the subject has covered.
 Instant initial_end(const PlanFacts& facts, Duration interval, Instant at) {
   Instant end = add_clamped(std::chrono::floor<std::chrono::minutes>(at), -interval);
   if (facts.schedule.starts_at) end = std::max(end, *facts.schedule.starts_at);

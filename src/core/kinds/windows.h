@@ -1,7 +1,8 @@
-// Windows: spans of time that abut, one job each, made once the span and its lag are over (invariants 20, 21).
+// Windows: spans of time, each beginning where the one before ends, one job each, made once the span and its lag are
+// over (invariants 20, 21).
 //
-// Where planning stands is `planned_end`; a window's identity is its start, so that an edit of interval or mode never
-// runs one again. The cursor follows behind, over what is closed; the store moves it.
+// Planning has reached `planned_end`; a window's identity is its start, so that an edit of interval or mode never
+// runs one again. The cursor follows, over what is closed; the store moves it.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,7 @@ struct Window {
   friend bool operator==(const Window&, const Window&) = default;
 };
 
-// The position that stands for it, and back.
+// The position that means this time, and back.
 Instant position_of_planned_end(Instant planned_end);
 std::optional<Instant> planned_end_of(std::optional<Instant> position);
 

@@ -1,7 +1,7 @@
 // Rules that hold a job back right before an attempt: maintenance, and the quiet hours of its tenant.
 //
 // A gate is closed or open at an instant; when it is closed it says why, and until when if that is known. It changes no
-// job: what becomes of one that stands before a closed gate is the engine's to decide.
+// job: the engine decides what becomes of a job that meets a closed gate.
 //
 // Quiet hours are what people read off a clock on the wall: they begin when it first reaches `start`, and end when it
 // has been before `end` for the last time. So no instant at which the clock shows a quiet time is ever open:

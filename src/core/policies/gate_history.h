@@ -1,7 +1,7 @@
 // When gates were closed, kept after they have opened: it says of every job which of them held it.
 //
-// A closing holds the jobs that are due behind it, however many they are, and nothing is written for them. Whoever
-// reads a job looks here for the closings between the time it was due and the time it started.
+// A closing holds the jobs that are due meanwhile, however many they are, and nothing is written for them. Who reads a
+// job looks here for the closings between the time it was due and the time it started.
 #pragma once
 
 #include <cstdint>
@@ -63,7 +63,7 @@ struct PastDeferral {
   Instant at;
 };
 
-// Which record tells of each closing, if one does: it counts once. A job that a gate put back says `maintenance`,
+// Which record is about each closing, if one is: it counts once. A job that a gate put back says `maintenance`,
 // whoever that was of.
 std::vector<std::optional<std::size_t>> records_of(std::span<const GateHeld> held,
                                                    std::span<const PastDeferral> records);

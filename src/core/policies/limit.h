@@ -49,7 +49,7 @@ class LimitState {
   const LimitRule& rule() const { return rule_; }
 
   Opening opening(Instant now);
-  // Nothing starts before this, whatever ends until then: by the rate, or by a provider's word. In the past: by
+  // Nothing starts before this, whatever ends until then: by the rate, or because a provider said so. In the past: by
   // neither.
   Instant closed_until(Instant now);
 
@@ -70,7 +70,7 @@ class LimitState {
   void rate_limited(Instant until, Instant now);
 
   std::uint32_t running() const { return running_; }
-  // Starts in each `per` as things stand; 0 if there is no rate.
+  // Starts in each `per` at present; 0 if there is no rate.
   double effective_rate(Instant now);
 
  private:

@@ -1,6 +1,6 @@
 // What a limit allows the jobs that name it: so many starts in a time, so many at once, or both.
 //
-//   {.rate = 10, .per = 1s, .burst = 20}   ten starts a second, twenty at once after a pause
+//   {.rate = 10, .per = 1s, .burst = 20}   ten starts per second, twenty at once after a pause
 //   {.concurrency = 4}                     four at any instant, however often they start
 #pragma once
 

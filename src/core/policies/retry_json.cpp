@@ -22,7 +22,7 @@ constexpr auto kExponentialFields = field_names("kind", "base", "jitter");
 constexpr auto kFixedFields = field_names("kind", "delay");
 constexpr auto kNoneFields = field_names("kind");
 constexpr auto kS1Fields = field_names("max_attempts", "backoff_seconds", "retry_on_failure");
-// Who does not say which kind he means, or one that there is not, is told first of a field that none has.
+// Who does not say which kind he means, or one that there is not, first learns of a field that none has.
 constexpr auto kAnyRetryFields = joined_fields(kTableFields, field_names("base", "delay"), kS1Fields);
 constexpr auto kRetryKinds = field_names("table", "exponential", "fixed", "none");
 

@@ -24,7 +24,7 @@ Result<RetryJson> read_retry_json(std::string_view text, const Json& value, cons
 // The policy alone.
 Result<RetryPolicy> parse_retry_json(std::string_view text, const Json& value, const std::string& path);
 
-// How many executions a job may have; 0 is S1's word for one that is not retried.
+// How many executions a job may have; in S1 0 means a job that is not retried.
 Result<std::uint32_t> read_max_attempts(std::string_view text, const Json& value, const std::string& path);
 
 // What parse_retry_json reads back as the same.

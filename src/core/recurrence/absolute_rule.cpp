@@ -53,7 +53,7 @@ bool AbsoluteRule::can_meet(seconds offset) const {
 
 // The first instant from `from` on, in a period that counts, at which the local clock matches.
 //
-// Two sets are followed at once, each skipping ahead to where the other one stands: what the clock allows, and what the
+// Two sets are followed at once, each skipping ahead to where the other one is: what the clock allows, and what the
 // interval allows.
 std::optional<UnixSeconds> AbsoluteRule::next_match(UnixSeconds from, const Zone& zone, StepBudget& budget) const {
   Stretch stretch = zone.stretch_at(from);

@@ -15,7 +15,7 @@
 namespace carillon {
 
 // What a search may still spend. One step costs some 100 ns. More than 86,400 are never needed to find a time that
-// comes at most once a day.
+// comes at most once per day.
 struct StepBudget {
   std::int64_t steps = 100'000;
   bool take() { return steps-- > 0; }

@@ -29,7 +29,7 @@ struct RecurrenceRule {
   std::optional<Instant> until;             // given in UTC
   std::optional<LocalSeconds> until_local;  // given in local time
   bool until_whole_day = false;             // given as a date: until_local is that day's last second
-  std::size_t until_column = 0;             // where UNTIL stood in the text
+  std::size_t until_column = 0;             // where UNTIL was in the text
   std::vector<int> by_month;
   std::vector<int> by_week_number;
   std::vector<int> by_year_day;

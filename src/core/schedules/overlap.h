@@ -29,7 +29,7 @@ struct OverlapDecision {
   bool skip_waiting = false;  // one that waited already is displaced: it becomes `skipped`
 };
 
-// `previous`: state of the subject's last job that ran or may run; `one_waits`: another one waits behind it already.
+// `previous`: state of the subject's last job that ran or may run; `one_waits`: another one waits for it already.
 OverlapDecision on_overlap(OverlapPolicy policy, std::optional<JobState> previous, bool one_waits);
 
 }  // namespace carillon

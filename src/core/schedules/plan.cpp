@@ -63,7 +63,7 @@ class Series {
   void add(const DueSlot& slot) {
     const OverlapPolicy policy = facts_.schedule.overlap;
     const OverlapDecision decision = on_overlap(policy, previous(policy), !waiting_.empty());
-    // One that waits behind nothing that is open waits for a job in the DLQ, for days perhaps. The series goes on
+    // One that waits for nothing that is open waits for a job in the DLQ, for days perhaps. The series goes on
     // without it.
     const bool stuck = policy != OverlapPolicy::allow && runners_.empty() && !waiting_.empty();
     switch (decision.occurrence) {
@@ -101,7 +101,7 @@ class Series {
     JobId id;  // none: of this plan, and nobody has asked for it yet
     JobState state = JobState::queued;
     std::optional<std::size_t> made;  // the index in made_
-    bool cancelled = false;           // told to stop already
+    bool cancelled = false;           // asked to stop already
   };
   // A job of this plan; written out only at the end, if it is still there.
   struct Made {
@@ -153,7 +153,7 @@ class Series {
     waiting_.clear();
   }
 
-  // Each is told to stop; those that a worker has are left, to be waited for.
+  // Each is asked to stop; those that a worker has are left, to be waited for.
   void replace_runners() {
     for (Member& runner : runners_) {
       if (runner.made) {

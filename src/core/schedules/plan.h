@@ -81,7 +81,7 @@ struct PlanFacts {
   // newest day, as its midnight in UTC; of windows: 1 us before the end of what is planned.
   std::optional<Instant> position;
   Instant now;
-  std::vector<OpenJob> open;          // newest last; one that waits stands after the one that it waits for
+  std::vector<OpenJob> open;          // newest last; one that waits comes after the one that it waits for
   std::function<JobId()> new_job_id;  // called for a job that another one of the plan waits for
   SubjectOverrides overrides{};
   Zone zone = Zone::utc();                 // see zone_of
@@ -92,7 +92,7 @@ struct PlanFacts {
 };
 
 struct SubjectPlan {
-  std::vector<NewJob> jobs;  // by slot; one that waits for another stands after it
+  std::vector<NewJob> jobs;  // by slot; one that waits for another comes after it
   std::vector<ClosedOccurrences> closed;
   std::vector<PlannedChange> changes;
   // Nothing: exhausted, not enabled, or as many windows are open as may be. Not after `now`: there was more than fits,
@@ -130,14 +130,14 @@ SubjectPlan anchor_subject(const PlanFacts& facts, const SubjectChange& change);
 NewJob plan_after(std::string_view tenant, const Schedule& dependent, std::string_view subject, Instant parent_slot,
                   JobId parent, const SubjectOverrides& overrides = {});
 
-// A run by hand, now. It stands beside all occurrences, so that it cannot use one up. `payload` is merged over the
-// template's and the subject's. Without a `priority` it comes before others, and never behind what the plan would make.
+// A run by hand, now. It belongs to no occurrence, so that it cannot use one up. `payload` is merged over the
+// template's and the subject's. Without a `priority` it comes before others, and never after what the plan would make.
 inline constexpr int kPriorityManual = 2;
 NewJob manual_job(std::string_view tenant, const Schedule& schedule, std::string_view subject,
                   const std::optional<std::string>& payload, std::optional<int> priority,
                   const SubjectOverrides& overrides = {});
 
-// Backfilled work stands behind what is due now.
+// Backfilled work comes after what is due now.
 inline constexpr int kPriorityBackfilled = 4;
 
 // Where planning begins when a schedule is made, edited or resumed: strictly after `now`, so that the time before has

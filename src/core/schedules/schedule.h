@@ -1,6 +1,7 @@
 // A schedule: a trigger, the job that it makes, and the policies between them, as a user puts it.
 //
-// It has no state: where each of its subjects stands is kept elsewhere, so that a schedule can be replaced at any time.
+// It has no state: the position of each of its subjects is kept elsewhere, so that a schedule can be replaced at any
+// time.
 #pragma once
 
 #include <optional>
@@ -70,7 +71,7 @@ Result<void> check_windows(const Schedule& schedule, const WindowDefaults& defau
 // What its trigger does not say gets its default. (That of its jobs: `fill` of a JobTemplate.)
 void fill(Schedule& schedule, const WindowDefaults& defaults);
 
-// Where it starts and ends, if that was said in local times: those of its own zone, or else of `default_zone`. A
+// Where it starts and ends, if these were given as local times: those of its own zone, or else of `default_zone`. A
 // schedule that was just read is settled as if that were UTC.
 Result<void> settle_times(Schedule& schedule, const Zone& default_zone);
 
@@ -82,7 +83,7 @@ Result<Timetable> timetable_in(const Schedule& schedule, const Zone& zone, Insta
 
 // What its kind is like: see trigger_kind.h.
 const TriggerTraits& traits_of(const Schedule& schedule);
-// The name of the schedule that it follows; nothing: it has times of its own.
+// The name of the schedule that it follows; nothing: it has its own times.
 const std::string* followed_by(const Schedule& schedule);
 bool has_times(const Schedule& schedule);
 // Whether these are the same for all subjects in a zone.

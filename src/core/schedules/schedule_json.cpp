@@ -16,7 +16,7 @@ namespace {
 constexpr auto kDstFields = field_names("gap", "overlap");
 constexpr auto kMisfireFields = field_names("policy", "max", "max_age", "grace");
 
-// A word out of a short list.
+// One text out of a short list.
 template <typename T>
 Result<void> read_word(const JsonFields& fields, std::string_view name, Result<T> (*parse)(std::string_view), T& into) {
   TRY_ASSIGN(const Json* const value, fields.optional(name, JsonType::string));
@@ -35,7 +35,7 @@ Result<void> read_given_time(std::string_view text, const JsonFields& fields, st
   return {};
 }
 
-// A label for the jobs of a schedule that has no subjects. It stands in the template: every job of it shows it.
+// A label for the jobs of a schedule that has no subjects. It is in the template: every job of it shows it.
 Result<void> read_label(const JsonFields& fields, Schedule& schedule) {
   TRY_ASSIGN(const Json* const value, fields.optional("subject", JsonType::string));
   if (value == nullptr) return {};
@@ -294,7 +294,7 @@ std::string write_schedule(const Schedule& schedule) {
 Result<std::string> patched_schedule(std::string_view definition, std::string_view patch) {
   static constexpr std::array<std::string_view, 2> kWhole{"meta", "payload"};
   using Shape = MergeRules::Shape;
-  // Stored are our own shapes of a retry; S1's are told by their members.
+  // Stored are our own shapes of a retry; S1's are known by their members.
   static constexpr std::array kShapes{Shape{.object = "trigger", .member = "kind"},
                                       Shape{.object = "trigger", .member = "type"},
                                       Shape{.object = "retry", .member = "kind"},
@@ -306,7 +306,7 @@ Result<std::string> patched_schedule(std::string_view definition, std::string_vi
     if (member.key == "name") return json_error(patch, member.offset, "name", "a schedule keeps its name");
   }
   std::string target(definition);
-  // S1 says in `retry` how often: that stands for what was said beside it.
+  // S1 says in `retry` how often: that replaces what was given beside it.
   for (const std::string_view name : {std::string_view("job"), std::string_view("on_cutoff")}) {
     const Json* const job = changes.find(name);
     const Json* const retry = job != nullptr ? job->find("retry") : nullptr;

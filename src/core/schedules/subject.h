@@ -1,8 +1,8 @@
-// What one subject of a schedule says otherwise than the schedule: its overrides, and how they are written.
+// Where one subject of a schedule differs from the schedule: its overrides, and how they are written.
 //
 //   {"due": "07:30", "timezone": "Europe/Paris", "payload": {"name": "Ada"}}
 //
-// `expected_at` and `cursor_end` are given in the same place, but are no overrides: they are where the subject stands,
+// `expected_at` and `cursor_end` are given in the same place, but are no overrides: they are where the subject is,
 // and checks and windows move them on.
 #pragma once
 
@@ -37,7 +37,7 @@ struct SubjectOverrides {
 struct SubjectText {
   std::string subject;                                // of a line of an import
   SubjectOverrides overrides;                         // the whole of them, as they are to be
-  std::optional<std::optional<Instant>> expected_at;  // of adaptive: said to be known, or unknown; else it stays
+  std::optional<std::optional<Instant>> expected_at;  // of adaptive: given as known, or as unknown; else it stays
   std::optional<Instant> cursor_end;                  // of windows; else it stays
   bool trigger = false;                               // of a PUT: runs it at once
   friend bool operator==(const SubjectText&, const SubjectText&) = default;

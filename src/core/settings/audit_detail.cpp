@@ -22,7 +22,7 @@ constexpr std::string_view kHiddenValue = R"("***")";
 constexpr int kDepthMax = 8;
 // A longer value that is no text is not shown at all: it is not worth its walk.
 constexpr std::size_t kWalkedBytesMax = std::size_t{8} << 10U;
-// What the words around the fields need.
+// What the text around the fields needs.
 constexpr std::size_t kFrameBytes = 128;
 
 bool is_hidden(std::string_view key) { return std::ranges::find(kHidden, key) != kHidden.end(); }
@@ -199,7 +199,7 @@ class Comparison {
   }
 
  private:
-  // A field that one side does not have stands on the other one alone.
+  // A field that one side does not have is only on the other side.
   void add(std::string_view key, const Member* before, const Member* after) {
     differs_ = true;
     std::optional<std::string> was;

@@ -4,7 +4,7 @@
 //       // {"before":{"rate":5},"after":{"rate":9}}
 //
 // There is no way to make a detail that says nothing: who changed nothing leaves no row. Secrets and payloads are never
-// in it, only that they changed: which fields these are is decided here, once, for whoever writes a row.
+// in it, only that they changed: which fields these are is decided here, once, for everybody who writes a row.
 #pragma once
 
 #include <cstddef>
@@ -46,7 +46,7 @@ AuditDetail new_fields(const JsonObject& fields);
 // Of one that ends something.
 AuditDetail old_fields(const JsonObject& fields);
 
-// Without what stands for a name and a password in a URL, and without its query. Other texts stay as they are.
+// Without the name and the password of a URL, and without its query. Other texts stay as they are.
 std::string without_url_secrets(std::string_view text);
 
 }  // namespace carillon

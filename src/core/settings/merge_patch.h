@@ -15,7 +15,7 @@
 namespace carillon {
 
 struct MergeRules {
-  // Members that are replaced whole, wherever they stand: their insides belong to somebody else.
+  // Members that are replaced whole, wherever they are: their insides belong to somebody else.
   std::span<const std::string_view> whole;
   // A member that says which shape the object of that name has: if the patch names another, the object is replaced, not
   // merged. With `alone` its being there says it, whatever its value.
@@ -30,7 +30,7 @@ struct MergeRules {
 // Both are objects. Values that are not merged stay byte for byte.
 Result<std::string> merge_patch(std::string_view target, std::string_view patch, const MergeRules& rules);
 
-// An error about the merged object, said of the patch: where the field stands there, or nowhere.
+// An error about the merged object, said of the patch: where the field is there, or nowhere.
 Error about_patch(Error error, std::string_view patch);
 
 }  // namespace carillon

@@ -1,6 +1,6 @@
 // One settings document, read field by field onto what is set already.
 //
-// Each read takes the name of a field and its place. A field that is given replaces what stands there, null clears it,
+// Each read takes the name of a field and its place. A given field replaces the old value, null clears it,
 // an absent one leaves it alone. Which ones there may be is said up front (JsonFields).
 //
 //   TRY_ASSIGN(SettingsReader reader, SettingsReader::of(json, root, "", kSettingsFields));
@@ -55,7 +55,7 @@ class SettingsReader {
   // One line of at most `bytes_max` bytes; null is empty.
   Result<void> line(std::string_view name, std::string& into, std::size_t bytes_max);
 
-  // For what is read otherwise. Absent and null are both nothing: `has` tells them apart.
+  // For what is read otherwise. Absent and null are both nothing: `has` distinguishes them.
   bool has(std::string_view name) const { return fields_.has(name); }
   Result<const Json*> optional(std::string_view name, JsonType type) { return fields_.optional(name, type); }
   Result<const Json*> required(std::string_view name, JsonType type) { return fields_.required(name, type); }

@@ -25,7 +25,7 @@ struct TenantBounds {
 Result<TenantBounds> parse_tenant_bounds(std::string_view json);
 std::string write_tenant_bounds(const TenantBounds& bounds);
 
-// The bounds that settings stand for where none are stored.
+// The bounds that settings mean where none are stored.
 TenantBounds bounds_of(const TenantSettings& settings);
 
 // The settings as they hold: none above its bound. `retention` is the engine's.

@@ -44,7 +44,7 @@ Result<LocalDays> parse_date(std::string_view text);
 Result<LocalDays> read_date(TextCursor& cursor);
 std::string format_date(LocalDays day);
 
-// `YYYY-MM-DDTHH:MM[:SS]`; a space may stand for the T.
+// `YYYY-MM-DDTHH:MM[:SS]`; a space may replace the T.
 Result<LocalSeconds> parse_local_seconds(std::string_view text);
 std::string format_local_seconds(LocalSeconds time);
 

@@ -24,7 +24,7 @@ struct MinuteCount {
   friend bool operator==(const MinuteCount&, const MinuteCount&) = default;
 };
 
-// The occurrences of a range, in order. A minute that the clock shows twice may stand here twice.
+// The occurrences of a range, in order. A minute that the clock shows twice may be here twice.
 struct Spread {
   std::vector<MinuteCount> minutes;
   bool is_whole = true;  // else it cost too much, and the rest is missing

@@ -127,7 +127,7 @@ Result<Zone> Zone::load(std::string_view name) {
   }
 
   static std::mutex mutex;
-  static std::unordered_map<std::string, std::shared_ptr<const Data>> loaded;  // at most one entry a known name
+  static std::unordered_map<std::string, std::shared_ptr<const Data>> loaded;  // at most one entry per known name
   const std::lock_guard lock(mutex);
   std::shared_ptr<const Data>& entry = loaded[std::string(name)];
   if (entry == nullptr) {

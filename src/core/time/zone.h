@@ -30,7 +30,7 @@ struct Stretch {
   UnixSeconds to_utc(LocalSeconds t) const { return UnixSeconds(t.time_since_epoch() - offset); }
   LocalSeconds local_begin() const { return to_local(begin); }
   LocalSeconds local_end() const { return to_local(end); }
-  // Where local time stood when the stretch began, had the clocks not changed.
+  // Where local time was when the stretch began, had the clocks not changed.
   LocalSeconds local_before_begin() const { return LocalSeconds(begin.time_since_epoch() + offset_before); }
   LocalSeconds local_after_end() const { return LocalSeconds(end.time_since_epoch() + offset_after); }
 };

@@ -29,7 +29,7 @@ std::vector<PreviewItem> preview(const Timetable& timetable, Instant from, std::
 
 namespace {
 
-// A subject that is far behind has so much to make up for before its first time that is ahead.
+// A subject that is far back has so much to make up for before its first time that is ahead.
 constexpr std::size_t kStepsBehindMax = 100;
 
 // The planner itself, on a clock that jumps to each time.

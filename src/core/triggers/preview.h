@@ -27,8 +27,8 @@ inline constexpr std::size_t kPreviewMax = 10'000;
 // At most `count` items from `from` on (inclusive), in order of time; skipped ones are among them.
 std::vector<PreviewItem> preview(const Timetable& timetable, Instant from, std::size_t count);
 
-// Those of one subject as it stands, all of them after `facts.now`, if all its jobs end in time. Of one that stands
-// still: as if it went on now.
+// Those of one subject as it is, all of them after `facts.now`, if all its jobs end in time.
+// Of one that is paused or disabled: as if it went on now.
 enum class Stands : std::uint8_t { as_it_is, still };
 std::vector<PreviewItem> preview(PlanFacts facts, std::size_t count, Stands stands = Stands::as_it_is);
 

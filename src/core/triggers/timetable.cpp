@@ -18,8 +18,8 @@ constexpr std::size_t kSkippedMax = 10'000;
 constexpr std::int64_t kSpreadSteps = 1'000'000;
 
 // Up to where, from an occurrence on, every other one belongs to the same day, hour or minute of the local clock: its
-// end, or the next change of the clocks. Right after a change lie times from before it that a gap moved there: these
-// stand alone.
+// end, or the next change of the clocks. Right after a change lie times from before it that a gap moved there: each of
+// these is alone.
 template <typename Cell>
 Instant end_of_same(const Zone& zone, const Occurrence& occurrence) {
   const auto at = std::chrono::floor<std::chrono::seconds>(occurrence.at);

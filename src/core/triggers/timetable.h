@@ -69,7 +69,7 @@ class Timetable {
 
   std::optional<Occurrence> next_of_source(Instant after, StepBudget& budget) const;
   std::optional<std::uint64_t> count_of_source(Instant after, Instant upto, StepBudget& budget) const;
-  // Without a budget of its own each search has one.
+  // Without a given budget each search has its own.
   std::optional<Occurrence> next(Instant after, StepBudget* budget) const;
   bool is_excluded(const Occurrence& occurrence) const;
   Occurrence plain(Instant at) const;

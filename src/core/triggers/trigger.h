@@ -60,7 +60,7 @@ struct AfterTrigger {
   std::string schedule;
 };
 
-// Once a local day, tried again and again in the window before `due`, and given up at it.
+// Once per local day, tried again and again in the window before `due`, and given up at it.
 struct DeliveryTrigger {
   static const TriggerKind& kind();
   TimeOfDay due;                               // the cutoff
@@ -69,7 +69,7 @@ struct DeliveryTrigger {
   bool spread = false;  // over the window, so that one retry still fits, instead of all at its start
 };
 
-// One job for each span of time, one abutting the other, once the span is over.
+// One job for each span of time, each beginning where the one before ends, when the span is over.
 struct WindowsTrigger {
   static const TriggerKind& kind();
   Duration interval{};

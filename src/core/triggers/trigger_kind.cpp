@@ -39,7 +39,7 @@ std::vector<const TriggerKind*> kinds_with(const Selector& selector) {
   return found;
 }
 
-// Who does not say which kind he means, or one that there is not, is told first of a field that no kind has.
+// Who does not say which kind he means, or one that there is not, first learns of a field that no kind has.
 Result<const TriggerKind*> select_kind(std::string_view text, const Json& value, const std::string& path,
                                        const Selector& selector) {
   const std::vector<const TriggerKind*> kinds = kinds_with(selector);

@@ -119,7 +119,7 @@ const TriggerKind* find_kind(std::string_view name);
 // "every or rrule": the kinds for which `is_meant` holds.
 std::string kinds_where(bool (*is_meant)(const TriggerKind& kind));
 // Whether a stored schedule may be of such a kind: seen from its text, without reading it. Where few are, most of the
-// others can be told apart so.
+// others can be excluded so.
 bool may_be_of_kind(std::string_view definition, bool (*is_meant)(const TriggerKind& kind));
 
 }  // namespace carillon
