@@ -30,10 +30,10 @@ Keys go into `Authorization: Bearer KEY`. Bodies are JSON; a field that a call d
 | duration | `250ms`, `90s`, `5m`, `2h`, `7d`, `1h30m` |
 | local time, day | `08:00`; `2026-03-29` |
 
-A field that is not required may be left out; what holds then stands behind "default". `null` is the same as left out, except in
-a `PATCH` and where it says otherwise.
+You may leave out a field that is not required; "default" says what its value is then. `null` means the same, except in
+a `PATCH` and where the table says otherwise.
 
-Besides the errors that stand at a call, every one may answer these:
+Besides the errors that are listed at a call, every call may answer these:
 
 | status | code | when |
 | --- | --- | --- |
