@@ -233,6 +233,7 @@ class Leavers(Attack):
     def step(self, number):
         with self.connect() as connection:
             connection.sendall(self.bytes)
+        time.sleep(0.01)  # as in Parked: calls that are left, no flood of connections
 
 
 class Crowd(Attack):
@@ -491,8 +492,12 @@ class Reopened(unittest.TestCase):
                 for _ in range(180):
                     connection = attack.connect()
                     with contextlib.suppress(OSError):
-                        connection.sendall(attack.bytes)
+                        connection.sendall(attack.bytes[:-1])
                     connections.append(connection)
+                # All are there whole at once: one after the other a quick machine would keep up with them.
+                for connection in connections:
+                    with contextlib.suppress(OSError):
+                        connection.sendall(attack.bytes[-1:])
                 began = time.monotonic()
                 status = place.server.get("/v1/tenants/default/jobs").status
                 took = time.monotonic() - began
