@@ -125,8 +125,7 @@ class Parked(Attack):
         mine.append(connection)
         connection.settimeout(0.2)
         connection.sendall(self.bytes)
-        # Some 200 a second, as Crowd: where the system takes all bytes at once it would be 10,000, and one address, which the
-        # neighbour shares here, has 8,000 places.
+        # Some 200 per second, as Crowd: where the system takes all bytes at once it would be 10,000, a flood of connections.
         time.sleep(0.02)
 
 
